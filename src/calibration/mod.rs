@@ -1,0 +1,1 @@
+//! From an installed camera or a picture to a camera model.

@@ -1,0 +1,1 @@
+//! Frames with true timestamps, through the ffmpeg libraries in-process.

@@ -1,0 +1,3 @@
+//! The `cuemark` command.
+
+fn main() {}

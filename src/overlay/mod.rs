@@ -1,0 +1,1 @@
+//! Draws what was found on a picture.

@@ -1,0 +1,1 @@
+//! Threads and shutdown; the only place that wires channels.

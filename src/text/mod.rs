@@ -1,0 +1,1 @@
+//! Rulings in English, Korean and Russian, from fluent files.

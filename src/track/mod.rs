@@ -1,0 +1,1 @@
+//! Observations to trajectories. Pure: no input or output, no clock, no failure.
