@@ -255,6 +255,9 @@ impl Scene<'_> {
             for second in RAILS.into_iter().skip(k + 1) {
                 all.extend(self.corner(change, first, second));
             }
+            for second in RAILS {
+                all.extend(self.rail_then_rail(change, first, second));
+            }
         }
         for (k, path) in self.paths.iter().enumerate() {
             if path.ball == change.ball {
@@ -360,6 +363,34 @@ impl Scene<'_> {
         }
         steps.sort_by(|x, y| x.t.total_cmp(&y.t));
         Some(Explanation { steps, price })
+    }
+
+    /// One rail and then another (or the first again is left to the split) with an unknown velocity between them.
+    fn rail_then_rail(&self, change: &Change, p: Rail, q: Rail) -> Option<Explanation> {
+        let (np, nq) = (p.outward(), q.outward());
+        if np.dot(&nq).abs() > 0.5 || change.before.is_rest() {
+            return None;
+        }
+        let (a, c) = (&change.before, &change.after);
+        let (lo, hi) = (change.lo - self.slack(), change.hi + self.slack());
+        let (t1, e1) = self.line_time(a, p, lo, hi)?;
+        let (t2, e2) = self.line_time(c, q, lo, hi)?;
+        if t2 <= t1 + 1e-4 {
+            return None;
+        }
+        let (from, to) = (a.place(t1), c.place(t2));
+        let between = (to - from) / (t2 - t1);
+        let (va, vc) = (a.velocity(t1), c.velocity(t2));
+        if va.dot(&np) <= 0.0 || vc.dot(&nq) >= 0.0 || between.dot(&nq) <= 0.0 {
+            return None;
+        }
+        let sigma_between = (sq(a.place_sigma(t1)) + sq(c.place_sigma(t2)) + sq(GEOMETRY_M)).sqrt() / (t2 - t1)
+            + between.norm() * (e1 + e2) / (t2 - t1);
+        let price = 2.0 * PRICE_PER_EVENT
+            + Self::rebound_price(p, va, between, velocity_sigma(a, t1), sigma_between)
+            + Self::rebound_price(q, between, vc, sigma_between, velocity_sigma(c, t2));
+        let step = |rail, t, t_err, place, push| Step { what: What::Rail(rail), t, t_err, place, push, push_err: sigma_between };
+        Some(Explanation { steps: vec![step(p, t1, e1, from, between - va), step(q, t2, e2, to, vc - between)], price })
     }
 
     /// Price of a contact from the change of velocity of `ball` along the line from the partner's centre.
@@ -556,6 +587,12 @@ impl Scene<'_> {
     fn line_time(&self, p: &Piece, rail: Rail, lo: f64, hi: f64) -> Option<(f64, f64)> {
         let n = rail.outward();
         let mut t = 0.5 * (lo + hi);
+        let sigma = (sq(p.place_sigma(t)) + sq(GEOMETRY_M)).sqrt();
+        let along = p.velocity(t).dot(&n).abs() * (hi - lo) < sigma;
+        if along && self.beyond_rail(p.place(t), rail).abs() < 3.0 * sigma {
+            // Rolling along the rail at touching distance: it may have touched at any of these times.
+            return Some((t, 0.5 * (hi - lo)));
+        }
         for _ in 0..8 {
             let rate = p.velocity(t).dot(&n);
             if rate.abs() < 1e-3 {

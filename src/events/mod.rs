@@ -4,6 +4,7 @@
 mod causes;
 mod pieces;
 mod reconstruct;
+mod settle;
 mod shots;
 
 use std::collections::BTreeMap;

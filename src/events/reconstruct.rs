@@ -2,8 +2,9 @@
 
 use nalgebra::Vector2;
 
-use super::causes::{BallPath, Change, Explanation, Scene, Step, UNEXPLAINED_PRICE, What};
+use super::causes::{BallPath, Change, Explanation, Scene};
 use super::pieces::{self, Piece, Point};
+use super::settle::{self, Account};
 use super::shots::RawShot;
 use super::{Event, EventKind, Sample, Shot, ShotFlag, ShotKind};
 use crate::ball::Ball;
@@ -27,9 +28,6 @@ const SAME_CONTACT_STEPS: f64 = 2.0;
 /// A ball must separate from the nose by this much before a further touch of the same rail is a new one, metres
 /// (`rail_release_m` of the rule book, C4.6).
 const RAIL_RELEASE_M: f64 = 0.003;
-
-/// Price of a second strike: two balls struck by cues happen in a lag only.
-const SECOND_STRIKE_PRICE: f64 = 40.0;
 
 /// A moving ball unseen for this long may have done anything, seconds.
 const LONG_GAP_S: f64 = 0.25;
@@ -73,151 +71,6 @@ fn table_point(v: Vector2<f64>) -> TablePoint {
     TablePoint::new(v.x, v.y)
 }
 
-/// One change with everything that may explain it.
-struct Account {
-    change: Change,
-    explanations: Vec<Explanation>,
-}
-
-fn is_strike(e: &Explanation) -> bool {
-    e.steps.iter().any(|s| s.what == What::Strike)
-}
-
-/// Only the best few explanations of a change can be part of the best joint one.
-const MAX_EXPLANATIONS: usize = 7;
-
-/// More changes at once than this are settled in smaller groups; three balls rarely make more than six.
-const MAX_CLUSTER: usize = 5;
-
-/// Changes (indices) of different balls so close in time that they may have a common cause.
-fn clusters(accounts: &[Account], step_s: f64) -> Vec<Vec<usize>> {
-    let mut out: Vec<Vec<usize>> = Vec::new();
-    let reach = 2.0 * step_s;
-    for (k, account) in accounts.iter().enumerate() {
-        let near = |m: &usize| {
-            let c = &accounts[*m].change;
-            account.change.lo <= c.hi + reach && c.lo <= account.change.hi + reach
-        };
-        match out.last_mut() {
-            Some(cluster) if cluster.len() < MAX_CLUSTER && cluster.iter().any(near) => cluster.push(k),
-            _ => out.push(vec![k]),
-        }
-    }
-    out
-}
-
-/// Price of choosing these explanations together: each must agree with the others about the contacts they share.
-fn joint_price(scene: &Scene, accounts: &[Account], cluster: &[usize], chosen: &[&Explanation]) -> f64 {
-    let mut price: f64 = chosen.iter().map(|e| e.price).sum();
-    for (k, explanation) in cluster.iter().zip(chosen) {
-        let ball = accounts[*k].change.ball;
-        for step in &explanation.steps {
-            let What::Contact(other) = step.what else { continue };
-            let told = cluster.iter().zip(chosen).filter(|(m, _)| accounts[**m].change.ball == other);
-            let partner = told.flat_map(|(_, e)| &e.steps).filter(|s| s.what == What::Contact(ball));
-            let agreement = partner.map(|s| scene.mismatch(step, s)).fold(f64::INFINITY, f64::min);
-            // Each of the two accounts carries half of what they disagree by.
-            price += if agreement.is_finite() { 0.5 * agreement } else { Scene::lone(step) };
-        }
-    }
-    price
-}
-
-/// The cheapest joint explanation of a cluster, as indices into each account's explanations. `allowed` says whether an
-/// account may (and then must) be a strike.
-fn settle(scene: &Scene, accounts: &[Account], cluster: &[usize], strikes: &[usize]) -> (f64, Vec<usize>) {
-    let options: Vec<Vec<usize>> = cluster
-        .iter()
-        .map(|k| {
-            let wanted = strikes.contains(k);
-            let all = accounts[*k].explanations.iter().enumerate();
-            all.filter(|(_, e)| is_strike(e) == wanted).map(|(i, _)| i).take(MAX_EXPLANATIONS).collect()
-        })
-        .collect();
-    if options.iter().any(Vec::is_empty) {
-        return (f64::INFINITY, Vec::new());
-    }
-    let mut best = (f64::INFINITY, Vec::new());
-    let mut counter = vec![0_usize; cluster.len()];
-    loop {
-        let picked: Vec<usize> = counter.iter().zip(&options).map(|(c, o)| o[*c]).collect();
-        let chosen: Vec<&Explanation> = cluster.iter().zip(&picked).map(|(k, i)| &accounts[*k].explanations[*i]).collect();
-        let price = joint_price(scene, accounts, cluster, &chosen);
-        if price < best.0 {
-            best = (price, picked);
-        }
-        let mut digit = 0;
-        loop {
-            if digit == counter.len() {
-                return best;
-            }
-            counter[digit] += 1;
-            if counter[digit] < options[digit].len() {
-                break;
-            }
-            counter[digit] = 0;
-            digit += 1;
-        }
-    }
-}
-
-/// What was chosen for every account (index into its explanations), and which accounts are strikes.
-struct Settlement {
-    chosen: Vec<Option<usize>>,
-    strikes: Vec<usize>,
-}
-
-/// Tries every ball that the cue may have struck first and settles all changes for each; the cheapest whole wins.
-fn settle_all(scene: &Scene, accounts: &[Account], step_s: f64) -> Settlement {
-    let mut firsts: Vec<usize> = Vec::new();
-    for (k, account) in accounts.iter().enumerate() {
-        let ball = account.change.ball;
-        let earlier = accounts[..k].iter().any(|a| a.change.ball == ball);
-        // Only the two cue balls are struck with a cue.
-        if !earlier && account.change.before.is_rest() && matches!(ball, Ball::White | Ball::Yellow | Ball::Cue) {
-            firsts.push(k);
-        }
-    }
-    let mut hypotheses: Vec<(f64, Vec<usize>)> = firsts.iter().map(|k| (0.0, vec![*k])).collect();
-    if let [a, b] = firsts[..] {
-        hypotheses.push((SECOND_STRIKE_PRICE, vec![a, b]));
-    }
-    if hypotheses.is_empty() {
-        hypotheses.push((0.0, Vec::new()));
-    }
-    let groups = clusters(accounts, step_s);
-    let mut best: Option<(f64, Settlement)> = None;
-    for (extra, strikes) in hypotheses {
-        let mut price = extra;
-        let mut chosen = vec![None; accounts.len()];
-        for group in &groups {
-            let (p, picked) = settle(scene, accounts, group, &strikes);
-            price += p.min(10.0 * UNEXPLAINED_PRICE);
-            for (k, i) in group.iter().zip(picked) {
-                chosen[*k] = Some(i);
-            }
-        }
-        tracing::trace!(price, ?strikes, "strike hypothesis");
-        if best.as_ref().is_none_or(|b| price < b.0) {
-            best = Some((price, Settlement { chosen, strikes }));
-        }
-    }
-    best.map_or(Settlement { chosen: vec![None; accounts.len()], strikes: Vec::new() }, |b| b.1)
-}
-
-/// Probability that the step happened: how much dearer the cheapest explanation without it is.
-fn confidence(account: &Account, chosen: &Explanation, step: &Step, strike: bool) -> Confidence {
-    let without = account
-        .explanations
-        .iter()
-        .filter(|e| is_strike(e) == strike && !e.steps.iter().any(|s| s.what == step.what))
-        .map(|e| e.price)
-        .fold(UNEXPLAINED_PRICE * 2.0, f64::min);
-    let against = (-0.5 * (without - chosen.price)).exp();
-    let fit = (-(chosen.price - UNEXPLAINED_PRICE).max(0.0) / UNEXPLAINED_PRICE).exp();
-    Confidence::new(fit / (1.0 + against))
-}
-
 /// Works a shot out from its readings.
 pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
     let paths: Vec<BallPath> = raw
@@ -239,7 +92,7 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
     let step_s = usual_step(&paths);
     let scene = Scene { table, paths: &paths, changes: &changes, step_s };
     let accounts: Vec<Account> = changes.iter().map(|c| Account { change: c.clone(), explanations: scene.explain(c) }).collect();
-    let settlement = settle_all(&scene, &accounts, step_s);
+    let settlement = settle::settle_all(&scene, &accounts);
 
     let mut found: Vec<Event> = Vec::new();
     let mut flags = raw.flags.clone();
@@ -253,17 +106,13 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
             tracing::trace!(%ball, lo = account.change.lo, hi = account.change.hi, strike, ?top, "change");
         }
         for step in &chosen.steps {
-            let kind = match step.what {
-                What::Strike => EventKind::CueStrike { ball },
-                What::Rail(rail) => EventKind::Rail { ball, rail },
-                What::Contact(other) => EventKind::contact(ball, other),
-            };
+            let kind = settle::kind_of(ball, &step.what);
             found.push(Event {
                 at: Timestamp::saturating(step.t),
                 kind,
                 place: Some(table_point(step.place)),
                 t_err_s: step.t_err,
-                confidence: confidence(account, chosen, step, strike),
+                confidence: settlement.confidence(k, &kind),
             });
         }
         let moving = !account.change.before.is_rest() || !account.change.after.is_rest();
@@ -272,8 +121,10 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
         }
     }
     let mut events = merged(found, &paths, table, step_s);
+    events.extend(settlement.doubts(&events, step_s));
+    let sure = |e: &&Event| e.confidence.get() >= 0.5;
     let struck: Vec<Ball> =
-        events.iter().filter_map(|e| if let EventKind::CueStrike { ball } = e.kind { Some(ball) } else { None }).collect();
+        events.iter().filter(sure).filter_map(|e| if let EventKind::CueStrike { ball } = e.kind { Some(ball) } else { None }).collect();
     let kind = if struck.len() == 2 { ShotKind::Lag } else { ShotKind::Shot };
     let cue_ball = if struck.len() == 1 { Some(struck[0]) } else { None };
     events.extend(rests(&paths));
