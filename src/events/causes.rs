@@ -86,6 +86,9 @@ const RAIL_TANGENTIAL_SHARE: f64 = 0.3;
 const RESTITUTION: (f64, f64) = (0.35, 1.0);
 const RESTITUTION_SPREAD: f64 = 0.15;
 
+/// Restitution of a cushion at an ordinary speed, for guesses that only gate (measured 0.75–0.9).
+const TYPICAL_RESTITUTION: f64 = 0.8;
+
 /// Price of each event of an explanation: an explanation with fewer events is preferred, in squared deviations.
 const PRICE_PER_EVENT: f64 = 4.0;
 
@@ -263,7 +266,13 @@ impl Scene<'_> {
             if path.ball == change.ball {
                 continue;
             }
-            all.extend(self.contact(change, path.ball));
+            if let Some((before, after)) = self.partner(path.ball, change.lo, change.hi) {
+                all.extend(self.contact(change, path.ball, before, after));
+                if before.is_rest() && !after.is_rest() {
+                    // Struck and met this ball between two readings: only the way it went on tells where they met.
+                    all.extend(self.contact(change, path.ball, after, after));
+                }
+            }
             for second in self.paths.iter().skip(k + 1).filter(|s| s.ball != change.ball) {
                 all.extend(self.two_contacts(change, path.ball, second.ball));
             }
@@ -400,9 +409,9 @@ impl Scene<'_> {
         sq((-along).max(0.0) / sigma) + sq(off.norm() / (CONTACT_DIRECTION_SHARE * along.abs() + sigma))
     }
 
-    fn contact(&self, change: &Change, other: Ball) -> Option<Explanation> {
+    /// One contact. `pa` and `pc` are the partner's pieces before and after it; the place of the contact is told by `pa`.
+    fn contact(&self, change: &Change, other: Ball, pa: &Piece, pc: &Piece) -> Option<Explanation> {
         let (a, c) = (&change.before, &change.after);
-        let (pa, pc) = self.partner(other, change.lo, change.hi)?;
         let middle = 0.5 * (change.lo + change.hi);
         let dv = c.velocity(middle) - a.velocity(middle);
         if dv.norm() < 1e-6 {
@@ -506,9 +515,18 @@ impl Scene<'_> {
         let Some((t_rail, e_rail)) = self.line_time(c, rail, lo, hi) else { return Vec::new() };
         let mut out = Vec::new();
         for (t_hit, e_hit) in [self.partner_time(pa, pc), self.touch_time(a, pa, lo, hi, false)].into_iter().flatten() {
-            if t_hit >= t_rail - 1e-4 || t_hit < lo {
+            if t_hit < lo || t_hit > hi {
                 continue;
             }
+            // The rail cannot have been reached sooner than the way to it takes at the speed that the rebound tells of.
+            let way = -self.beyond_rail(a.place(t_hit), rail);
+            let into = -c.velocity(t_rail).dot(&rail.outward()) / TYPICAL_RESTITUTION;
+            if into <= 0.0 {
+                continue;
+            }
+            let soonest = t_hit + way.max(0.0005) / into;
+            let late = (soonest - t_rail).max(0.0) / (sq(e_rail) + sq(e_hit) + sq(0.1 * self.step_s)).sqrt();
+            let t_rail = t_rail.max(soonest);
             let dt = t_rail - t_hit;
             let between = (c.place(t_rail) - a.place(t_hit)) / dt;
             if between.dot(&rail.outward()) <= 0.0 {
@@ -518,7 +536,10 @@ impl Scene<'_> {
                 + between.norm() * (e_hit + e_rail) / dt;
             let (hit, price) = self.hit(a.place(t_hit), a.place_sigma(t_hit), a.velocity(t_hit), between, velocity_sigma(a, t_hit) + sigma_between, pa, other, t_hit, e_hit);
             let vc = c.velocity(t_rail);
-            let price = 2.0 * PRICE_PER_EVENT + price + Self::rebound_price(rail, between, vc, sigma_between, velocity_sigma(c, t_rail));
+            let price = 2.0 * PRICE_PER_EVENT
+                + price
+                + sq(late)
+                + Self::rebound_price(rail, between, vc, sigma_between, velocity_sigma(c, t_rail));
             let bounce = Step { what: What::Rail(rail), t: t_rail, t_err: e_rail, place: c.place(t_rail), push: vc - between, push_err: sigma_between };
             out.push(Explanation { steps: vec![hit, bounce], price });
         }

@@ -193,7 +193,8 @@ fn is_same(a: &Event, b: &Event, paths: &[BallPath], table: &Table, step_s: f64)
             let (lo, hi) = (a.at.secs().min(b.at.secs()), a.at.secs().max(b.at.secs()));
             let away = |t: f64| path.piece_at(t).map_or(0.0, |p| table.distance_to_nose_m(table_point(p.place(t)), rail) - contact);
             // From the line as this ball met it, so that a line that is a little off does not matter.
-            let line = away(lo).max(away(hi));
+            let told = |e: &Event| e.place.map_or(0.0, |p| table.distance_to_nose_m(p, rail) - contact);
+            let line = told(a).max(told(b));
             (0..=20).all(|k| away(lo + (hi - lo) * f64::from(k) / 20.0) - line < RAIL_RELEASE_M)
         }
         _ => true,
