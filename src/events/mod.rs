@@ -2,6 +2,7 @@
 //! are. Metres and seconds; this module has never heard of pixels or frames' pictures.
 
 mod causes;
+mod near;
 mod pieces;
 mod reconstruct;
 mod settle;

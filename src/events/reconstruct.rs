@@ -4,7 +4,8 @@ use nalgebra::Vector2;
 
 use super::causes::{BallPath, Change, Explanation, Scene};
 use super::pieces::{self, Piece, Point};
-use super::settle::{self, Account};
+use super::near;
+use super::settle::{self, Account, Settlement};
 use super::shots::RawShot;
 use super::{Event, EventKind, Sample, Shot, ShotFlag, ShotKind};
 use crate::ball::Ball;
@@ -122,6 +123,7 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
     }
     let mut events = merged(found, &paths, table, step_s);
     events.extend(settlement.doubts(&events, step_s));
+    events.extend(near::unseen(&paths, table, &events, step_s));
     let sure = |e: &&Event| e.confidence.get() >= 0.5;
     let struck: Vec<Ball> =
         events.iter().filter(sure).filter_map(|e| if let EventKind::CueStrike { ball } = e.kind { Some(ball) } else { None }).collect();
@@ -140,6 +142,7 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
     let mut shot = Shot::new(no, kind, start, end, cue_ball, events);
     shot.flags = flags;
     shot.flags.sort_unstable();
+    shot.unsure_orders = unsure_orders(shot.events(), &settlement);
     for path in &paths {
         if let Some(first) = path.pieces.first().filter(|p| p.is_rest()) {
             shot.before.insert(path.ball, table_point(first.place(first.t_last)));
@@ -150,6 +153,40 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
         shot.paths.insert(path.ball, samples(path));
     }
     shot
+}
+
+/// An order is taken as known beyond this probability: the same threshold at which a ruling may rest on an event.
+const SURE_ORDER: f64 = 0.999;
+
+/// Pairs of events of one ball whose times do not settle which came first.
+fn unsure_orders(events: &[Event], settlement: &Settlement) -> Vec<(usize, usize, Confidence)> {
+    let mut out = Vec::new();
+    let touch = |e: &Event| matches!(e.kind, EventKind::BallBall { .. } | EventKind::Rail { .. });
+    let shared = |a: &Event, b: &Event| ALL_BALLS.into_iter().any(|ball| a.kind.involves(ball) && b.kind.involves(ball));
+    for (i, a) in events.iter().enumerate() {
+        for (j, b) in events.iter().enumerate().skip(i + 1) {
+            let apart = b.at.since(a.at);
+            let sigma = a.t_err_s.hypot(b.t_err_s).max(1e-5);
+            if apart > 5.0 * sigma || !touch(a) || !touch(b) || a.kind == b.kind || !shared(a, b) {
+                continue;
+            }
+            let p = settlement.order(&a.kind, &b.kind, a.at.secs()).unwrap_or_else(|| normal_cdf(apart / sigma));
+            if (1.0 - SURE_ORDER..SURE_ORDER).contains(&p) {
+                out.push((i, j, Confidence::new(p)));
+            }
+        }
+    }
+    out
+}
+
+const ALL_BALLS: [Ball; 3] = crate::ball::CAROM_BALLS;
+
+/// Standard normal distribution function, to 1e-7 (Abramowitz and Stegun 26.2.17).
+fn normal_cdf(z: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
+    let poly = t * (0.319_381_530 + t * (-0.356_563_782 + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
+    let upper = (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt() * poly;
+    if z >= 0.0 { 1.0 - upper } else { upper }
 }
 
 /// Median time between readings, seconds.

@@ -35,6 +35,9 @@ const LEAST_CONFIDENCE: f64 = 0.001;
 /// A doubt is less likely than not.
 const MOST_DOUBT: f64 = 0.49;
 
+/// A group tells of the order of two events only if it tells of the first within this of the time asked for, seconds.
+const ORDER_REACH_S: f64 = 0.1;
+
 /// One change with everything that may explain it.
 pub(crate) struct Account {
     pub change: Change,
@@ -48,6 +51,8 @@ pub(crate) struct Settlement {
     pub chosen: Vec<Option<usize>>,
     /// Accounts that are strikes.
     pub strikes: Vec<usize>,
+    /// How sure it is that these and no others are.
+    pub strike_confidence: f64,
     groups: Vec<Group>,
 }
 
@@ -57,6 +62,8 @@ struct Group {
     price: f64,
     picked: Vec<usize>,
     rivals: BTreeMap<EventKind, Rival>,
+    /// Price of the cheapest joint explanation in which one ball's path tells of the first event before the second.
+    orders: BTreeMap<(EventKind, EventKind), f64>,
 }
 
 /// The cheapest joint explanation of a cluster with a given event, and without it.
@@ -127,7 +134,7 @@ fn settle(scene: &Scene, accounts: &[Account], cluster: &[usize], strikes: &[usi
     if options.iter().any(Vec::is_empty) {
         return None;
     }
-    let mut group = Group { cluster: cluster.to_vec(), price: f64::INFINITY, picked: Vec::new(), rivals: BTreeMap::new() };
+    let mut group = Group { cluster: cluster.to_vec(), price: f64::INFINITY, picked: Vec::new(), rivals: BTreeMap::new(), orders: BTreeMap::new() };
     for (k, choices) in cluster.iter().zip(&options) {
         let ball = accounts[*k].change.ball;
         for step in choices.iter().flat_map(|i| &accounts[*k].explanations[*i].steps) {
@@ -148,6 +155,13 @@ fn settle(scene: &Scene, accounts: &[Account], cluster: &[usize], strikes: &[usi
                 }
                 None if price < rival.without => rival.without = price,
                 _ => {}
+            }
+        }
+        for (k, explanation) in cluster.iter().zip(&chosen) {
+            if let [first, second] = &explanation.steps[..] {
+                let ball = accounts[*k].change.ball;
+                let known = group.orders.entry((kind_of(ball, &first.what), kind_of(ball, &second.what))).or_insert(f64::INFINITY);
+                *known = known.min(price);
             }
         }
         if price < group.price {
@@ -190,9 +204,10 @@ pub(crate) fn settle_all(scene: &Scene, accounts: &[Account]) -> Settlement {
     }
     let clusters = clusters(accounts, scene.step_s);
     let mut best: Option<(f64, Settlement)> = None;
+    let mut prices = Vec::new();
     for (extra, strikes) in hypotheses {
         let mut price = extra;
-        let mut settled = Settlement { chosen: vec![None; accounts.len()], strikes: strikes.clone(), groups: Vec::new() };
+        let mut settled = Settlement { chosen: vec![None; accounts.len()], strikes: strikes.clone(), ..Settlement::default() };
         for cluster in &clusters {
             let Some(group) = settle(scene, accounts, cluster, &strikes) else {
                 price += 10.0 * UNEXPLAINED_PRICE;
@@ -205,24 +220,48 @@ pub(crate) fn settle_all(scene: &Scene, accounts: &[Account]) -> Settlement {
             settled.groups.push(group);
         }
         tracing::trace!(price, ?strikes, "strike hypothesis");
+        prices.push(price);
         if best.as_ref().is_none_or(|b| price < b.0) {
             best = Some((price, settled));
         }
     }
-    best.map_or_else(Settlement::default, |b| b.1)
+    let Some((price, mut settled)) = best else { return Settlement::default() };
+    let temper = (price / (EXPECTED_PRICE * accounts.len().max(1) as f64)).max(1.0);
+    let odds: f64 = prices.iter().map(|p| (-0.5 * (p - price) / temper).exp()).sum();
+    settled.strike_confidence = 1.0 / odds;
+    settled
 }
 
 impl Group {
-    fn probability(&self, rival: &Rival) -> f64 {
+    /// Probability of what has price `with` against what has price `without`.
+    fn odds(&self, with: f64, without: f64) -> f64 {
         let temper = (self.price / (EXPECTED_PRICE * self.cluster.len() as f64)).max(1.0);
-        let against = (0.5 * (rival.with - rival.without) / temper).clamp(-40.0, 40.0).exp();
+        let against = (0.5 * (with - without) / temper).clamp(-40.0, 40.0).exp();
         1.0 / (1.0 + against)
+    }
+
+    fn probability(&self, rival: &Rival) -> f64 {
+        self.odds(rival.with, rival.without)
     }
 }
 
 impl Settlement {
+    /// Probability that `a` came before `b`, when one ball's path was explained by both within one change.
+    pub fn order(&self, a: &EventKind, b: &EventKind, near: f64) -> Option<f64> {
+        let told = |g: &&Group| {
+            let close = g.rivals.get(a).and_then(|r| r.told.as_ref()).is_some_and(|s| (s.t - near).abs() < ORDER_REACH_S);
+            close && (g.orders.contains_key(&(*a, *b)) || g.orders.contains_key(&(*b, *a)))
+        };
+        let group = self.groups.iter().find(told)?;
+        let price = |x: &EventKind, y: &EventKind| group.orders.get(&(*x, *y)).copied().unwrap_or(UNEXPLAINED_PRICE * 2.0);
+        Some(group.odds(price(a, b), price(b, a)))
+    }
+
     /// How sure an event of an account is.
     pub fn confidence(&self, account: usize, kind: &EventKind) -> Confidence {
+        if matches!(kind, EventKind::CueStrike { .. }) {
+            return Confidence::new(self.strike_confidence);
+        }
         let group = self.groups.iter().find(|g| g.cluster.contains(&account));
         let p = group.and_then(|g| g.rivals.get(kind).map(|r| g.probability(r)));
         Confidence::new(p.unwrap_or(0.5))
