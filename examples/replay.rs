@@ -47,11 +47,20 @@ fn main() {
         println!("{}", json!({"type":"shot","shot":s.no,"kind":format!("{:?}",s.kind).to_lowercase(),"start_s":s.start.secs(),"end_s":s.end.secs(),"cue_ball":cue,"events":ev,"flags":s.flags.iter().map(|f|f.name()).collect::<Vec<_>>()}));
         // verdict by the bare definition, for hunting failures
         if let Some(c) = s.cue_ball {
-            let mut seen = Vec::new(); let mut rails = 0; let mut d = "no_point";
-            for e in s.events() { if e.confidence.get() < 0.5 { continue; }
-                if let Some(o) = e.kind.other(c) { if !seen.contains(&o) { seen.push(o); } if seen.len() == 2 { if rails >= 3 { d = "point"; } break; } }
-                if let EventKind::Rail { ball, .. } = e.kind && ball == c { rails += 1; }
-            }
+            let judge = |order: &[usize], on: &dyn Fn(usize) -> bool| { let mut seen = Vec::new(); let mut rails = 0;
+                for k in order { let e = &s.events()[*k]; if !on(*k) { continue; }
+                    if let Some(o) = e.kind.other(c) { if !seen.contains(&o) { seen.push(o); } if seen.len() == 2 { return rails >= 3; } }
+                    if let EventKind::Rail { ball, .. } = e.kind && ball == c { rails += 1; }
+                } false };
+            let n = s.events().len(); let base: Vec<usize> = (0..n).collect();
+            let conf = |k: usize| s.events()[k].confidence.get();
+            let on = |k: usize| conf(k) >= 0.5;
+            let verdict = judge(&base, &on);
+            let mut why = Vec::new();
+            for k in 0..n { let p = conf(k); if !(0.001..0.999).contains(&p) { continue; } if judge(&base, &|q| if q == k { !on(q) } else { on(q) }) != verdict { why.push(format!("{:?}@{:.3}?{:.3}", s.events()[k].kind, s.events()[k].at.secs(), p)); } }
+            for (a, b, p) in &s.unsure_orders { let mut o = base.clone(); o.swap(*a, *b); if on(*a) && on(*b) && judge(&o, &on) != verdict { why.push(format!("order {a} {b} {:.3}", p.get())); } }
+            let d = if !why.is_empty() || s.has(cuemark::events::ShotFlag::EndsBeforeRest) { "review" } else if verdict { "point" } else { "no_point" };
+            if !why.is_empty() { eprintln!("review {why:?}"); }
             println!("{}", json!({"type":"ruling","shot":s.no,"decision":d}));
         }
     }
