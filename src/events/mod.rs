@@ -7,6 +7,7 @@ mod pieces;
 mod reconstruct;
 mod settle;
 mod shots;
+pub mod notation;
 
 use std::collections::BTreeMap;
 
@@ -101,6 +102,13 @@ pub struct Event {
     pub t_err_s: f64,
     /// Probability that it happened at all. Weak events are kept, so that a missed contact can be doubted.
     pub confidence: Confidence,
+}
+
+impl Event {
+    /// Whether it more likely happened than not.
+    pub fn is_likely(&self) -> bool {
+        self.confidence.get() >= 0.5
+    }
 }
 
 /// What a stretch of play is.
