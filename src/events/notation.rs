@@ -92,10 +92,7 @@ pub fn parse(line: &str) -> Result<Shot, NotationError> {
             }
         }
     }
-    let (Some(first), Some(last)) = (
-        events.iter().map(|e| e.at).min(),
-        events.iter().map(|e| e.at).max(),
-    ) else {
+    let (Some(first), Some(last)) = (events.iter().map(|e| e.at).min(), events.iter().map(|e| e.at).max()) else {
         return Err(NotationError::Empty);
     };
     let struck = events.iter().find_map(|e| match e.kind {
@@ -149,7 +146,11 @@ fn order(text: &str) -> Result<(usize, usize, Confidence), String> {
 
 fn probability(text: &str) -> Result<Confidence, String> {
     let p: f64 = text.parse().map_err(|_| format!("'{text}' is not a probability"))?;
-    if (0.0..=1.0).contains(&p) { Ok(Confidence::new(p)) } else { Err(format!("probability {text} is not within 0 and 1")) }
+    if (0.0..=1.0).contains(&p) {
+        Ok(Confidence::new(p))
+    } else {
+        Err(format!("probability {text} is not within 0 and 1"))
+    }
 }
 
 fn step(word: &str, implied_s: f64) -> Result<Event, String> {
@@ -158,7 +159,12 @@ fn step(word: &str, implied_s: f64) -> Result<Event, String> {
         None => (word, Confidence::SURE),
     };
     let (rest, t_err_s) = match rest.split_once('~') {
-        Some((rest, e)) => (rest, seconds(e).filter(|e| *e >= 0.0).ok_or("the time error is not a number of seconds")?),
+        Some((rest, e)) => (
+            rest,
+            seconds(e)
+                .filter(|e| *e >= 0.0)
+                .ok_or("the time error is not a number of seconds")?,
+        ),
         None => (rest, 0.0),
     };
     let (what, secs) = match rest.split_once('@') {
@@ -189,14 +195,26 @@ fn kind(what: &str) -> Result<EventKind, String> {
         return Ok(EventKind::Rest { ball: ball(b)? });
     }
     if let Some((b, rail)) = what.split_once('|') {
-        return Ok(EventKind::Rail { ball: ball(b)?, rail: rail.parse()? });
+        return Ok(EventKind::Rail {
+            ball: ball(b)?,
+            rail: rail.parse()?,
+        });
     }
     if let Some((b, pocket)) = what.split_once('>') {
-        return Ok(EventKind::Pocket { ball: ball(b)?, pocket: pocket.parse()? });
+        return Ok(EventKind::Pocket {
+            ball: ball(b)?,
+            pocket: pocket.parse()?,
+        });
     }
-    let (p, q) = what.split_once('-').ok_or("not a step: use W! W-R W|left 1>foot_left W^ or W.")?;
+    let (p, q) = what
+        .split_once('-')
+        .ok_or("not a step: use W! W-R W|left 1>foot_left W^ or W.")?;
     let (p, q) = (ball(p)?, ball(q)?);
-    if p == q { Err("a ball cannot touch itself".to_owned()) } else { Ok(EventKind::contact(p, q)) }
+    if p == q {
+        Err("a ball cannot touch itself".to_owned())
+    } else {
+        Ok(EventKind::contact(p, q))
+    }
 }
 
 fn ball(text: &str) -> Result<Ball, String> {
@@ -251,7 +269,10 @@ mod tests {
             [
                 EventKind::CueStrike { ball: white },
                 EventKind::contact(white, red),
-                EventKind::Rail { ball: white, rail: Rail::Left },
+                EventKind::Rail {
+                    ball: white,
+                    rail: Rail::Left
+                },
                 EventKind::OffTable { ball: yellow },
                 EventKind::Rest { ball: red },
             ]

@@ -21,10 +21,10 @@ pub enum Doubt {
 }
 
 /// A branch that leads to another decision.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Dissent {
-    /// The doubt that it hangs on; the less certain one when two must be otherwise.
-    pub doubt: Doubt,
+    /// The doubts that it hangs on together, the least certain first; never empty.
+    pub doubts: Vec<Doubt>,
     /// Its probability.
     pub probability: f64,
 }
@@ -64,14 +64,14 @@ struct Factor {
 pub fn weigh<V>(
     stroke: &Stroke,
     limit: f64,
-    relevant: impl Fn(&EventKind) -> bool,
-    order_matters: impl Fn(&EventKind, &EventKind) -> bool,
+    relevant: impl Fn(EventKind) -> bool,
+    order_matters: impl Fn(EventKind, EventKind) -> bool,
     mut judge: impl FnMut(&[usize]) -> V,
     same: impl Fn(&V, &V) -> bool,
 ) -> Weighed<V> {
     let events = &stroke.events;
     let kept: Vec<usize> = (0..events.len())
-        .filter(|&i| events[i].confidence.get() > limit && relevant(&events[i].kind))
+        .filter(|&i| events[i].confidence.get() > limit && relevant(events[i].kind))
         .collect();
     let likeliest: Vec<usize> = kept.iter().copied().filter(|&i| events[i].is_likely()).collect();
     let verdict = judge(&likeliest);
@@ -93,13 +93,18 @@ pub fn weigh<V>(
         if !same(&judge(&sequence), &verdict) {
             flips[i] = true;
             dissents.push(Dissent {
-                doubt: f.doubt,
+                doubts: vec![f.doubt],
                 probability: f.otherwise,
             });
         }
     }
     // Pairs of changes neither of which matters alone.
-    let quiet: Vec<Factor> = factors.iter().zip(&flips).filter(|(_, flip)| !**flip).map(|(f, _)| *f).collect();
+    let quiet: Vec<Factor> = factors
+        .iter()
+        .zip(&flips)
+        .filter(|(_, flip)| !**flip)
+        .map(|(f, _)| *f)
+        .collect();
     for (i, a) in quiet.iter().take(MOST_PAIRED).enumerate() {
         for b in quiet.iter().take(MOST_PAIRED).skip(i + 1) {
             let probability = a.otherwise * b.otherwise;
@@ -108,8 +113,9 @@ pub fn weigh<V>(
             }
             branch(events, &kept, &[*a, *b], &mut sequence);
             if !same(&judge(&sequence), &verdict) {
-                let doubt = if a.otherwise >= b.otherwise { a.doubt } else { b.doubt };
-                dissents.push(Dissent { doubt, probability });
+                // Factors come the most doubtful first.
+                let doubts = vec![a.doubt, b.doubt];
+                dissents.push(Dissent { doubts, probability });
             }
         }
     }
@@ -123,11 +129,10 @@ pub fn weigh<V>(
         branch(events, &kept, &absent, &mut sequence);
         let least = absent.iter().map(|f| f.otherwise).fold(f64::INFINITY, f64::min);
         if dissents.is_empty() && !same(&judge(&sequence), &verdict) {
-            let worst = absent.iter().copied().reduce(|a, b| if b.otherwise > a.otherwise { b } else { a });
-            dissents.extend(worst.map(|f| Dissent {
-                doubt: f.doubt,
+            dissents.push(Dissent {
+                doubts: absent.iter().map(|f| f.doubt).collect(),
                 probability: least,
-            }));
+            });
         }
     }
     dissents.sort_by(|a, b| b.probability.total_cmp(&a.probability));
@@ -140,7 +145,7 @@ pub fn weigh<V>(
 }
 
 /// What may have been otherwise, the most doubtful first.
-fn factors(stroke: &Stroke, kept: &[usize], limit: f64, order_matters: impl Fn(&EventKind, &EventKind) -> bool) -> Vec<Factor> {
+fn factors(stroke: &Stroke, kept: &[usize], limit: f64, order_matters: impl Fn(EventKind, EventKind) -> bool) -> Vec<Factor> {
     let events = &stroke.events;
     let mut all = Vec::new();
     for &i in kept {
@@ -155,7 +160,7 @@ fn factors(stroke: &Stroke, kept: &[usize], limit: f64, order_matters: impl Fn(&
     }
     for (n, &i) in kept.iter().enumerate() {
         for &j in &kept[n + 1..] {
-            if !order_matters(&events[i].kind, &events[j].kind) {
+            if !order_matters(events[i].kind, events[j].kind) {
                 continue;
             }
             let otherwise = declared_swap(stroke, i, j).unwrap_or_else(|| swap_probability(&events[i], &events[j]));
@@ -221,4 +226,27 @@ pub(crate) fn normal_tail(x: f64, sigma: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z);
     let series = t * (0.319_381_530 + t * (-0.356_563_782 + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
     (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt() * series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_of_the_normal_curve() {
+        // Values from any table of the standard normal distribution.
+        for (z, p) in [
+            (0.0, 0.5),
+            (1.0, 0.158_655),
+            (2.0, 0.022_750),
+            (3.0, 0.001_350),
+            (-1.0, 0.841_345),
+        ] {
+            assert!((normal_tail(z * 0.004, 0.004) - p).abs() < 1e-6, "z = {z}");
+        }
+        assert!(
+            (normal_tail(0.001, 0.0), normal_tail(-0.001, 0.0)) == (0.0, 1.0),
+            "no error: a step"
+        );
+    }
 }

@@ -30,6 +30,10 @@ impl Standing {
     /// Points an inning; 0 before the first inning.
     pub fn average(&self, seat: Seat) -> f64 {
         let innings = *self.innings.get(seat);
-        if innings == 0 { 0.0 } else { f64::from(*self.score.get(seat)) / f64::from(innings) }
+        if innings == 0 {
+            0.0
+        } else {
+            f64::from(*self.score.get(seat)) / f64::from(innings)
+        }
     }
 }

@@ -79,11 +79,7 @@ impl Stroke {
     /// Indices of the strikes, in time order.
     pub fn strikes(&self) -> impl Iterator<Item = usize> + '_ {
         let strike = |e: &Event| matches!(e.kind, EventKind::CueStrike { .. });
-        self.events
-            .iter()
-            .enumerate()
-            .filter(move |(_, e)| strike(e))
-            .map(|(i, _)| i)
+        self.events.iter().enumerate().filter(move |(_, e)| strike(e)).map(|(i, _)| i)
     }
 }
 

@@ -79,7 +79,9 @@ impl Language {
     }
 
     fn say_counted(&self, id: &str, args: &[(&str, String)], counts: &[(&str, u8)]) -> String {
-        let Some(pattern) = self.0.get_message(id).and_then(|m| m.value()) else { return id.to_owned() };
+        let Some(pattern) = self.0.get_message(id).and_then(|m| m.value()) else {
+            return id.to_owned();
+        };
         let mut all = FluentArgs::new();
         for (name, value) in args {
             all.set(*name, value.as_str());
@@ -98,7 +100,11 @@ impl Language {
         } else {
             self.say("with-clauses", &[("text", reason), ("clauses", ruling.clauses.join(", "))])
         };
-        if ruling.proposed { self.say("proposed", &[("text", text)]) } else { text }
+        if ruling.proposed {
+            self.say("proposed", &[("text", text)])
+        } else {
+            text
+        }
     }
 
     fn reason(&self, reason: &Reason, decision: Decision) -> String {
@@ -138,9 +144,10 @@ impl Language {
                 &[("rails", *rails), ("needed", *needed)],
             ),
             Miss::ServeNotRedFirst => self.say("missed-serve", &[]),
-            Miss::Simultaneous { rail, second } => {
-                self.say("missed-simultaneous", &[("rail", self.rail(*rail)), ("ball", self.ball(*second))])
-            }
+            Miss::Simultaneous { rail, second } => self.say(
+                "missed-simultaneous",
+                &[("rail", self.rail(*rail)), ("ball", self.ball(*second))],
+            ),
         }
     }
 
@@ -193,9 +200,7 @@ impl Language {
         match kind {
             EventKind::CueStrike { ball } => self.about_ball("event-strike", ball),
             EventKind::BallBall { a, b } => self.say("event-contact", &[("ball", self.ball(a)), ("other", self.ball(b))]),
-            EventKind::Rail { ball, rail } => {
-                self.say("event-rail", &[("ball", self.ball(ball)), ("rail", self.rail(rail))])
-            }
+            EventKind::Rail { ball, rail } => self.say("event-rail", &[("ball", self.ball(ball)), ("rail", self.rail(rail))]),
             EventKind::Pocket { ball, .. } => self.about_ball("event-pocket", ball),
             EventKind::OffTable { ball } => self.about_ball("event-off-table", ball),
             EventKind::Rest { ball } => self.about_ball("event-rest", ball),
@@ -234,15 +239,15 @@ impl Language {
         let then = if then.ends_with(' ') { then } else { then + " " };
         let legs = path.chunk_by(|a, b| matches!((a, b), (Touch::Rail(_), Touch::Rail(_))));
         let words: Vec<String> = legs
-            .map(|leg| match *leg {
-                [Touch::Ball(ball)] => self.ball(ball),
-                _ => {
-                    let rails = leg.iter().filter_map(|t| match t {
-                        Touch::Rail(rail) => Some(self.rail(*rail)),
-                        Touch::Ball(_) => None,
-                    });
-                    self.say("rails", &[("rails", rails.collect::<Vec<_>>().join(", "))])
+            .map(|leg| {
+                if let [Touch::Ball(ball)] = *leg {
+                    return self.ball(ball);
                 }
+                let rails = leg.iter().filter_map(|t| match t {
+                    Touch::Rail(rail) => Some(self.rail(*rail)),
+                    Touch::Ball(_) => None,
+                });
+                self.say("rails", &[("rails", rails.collect::<Vec<_>>().join(", "))])
             })
             .collect();
         words.join(&then)
@@ -252,7 +257,11 @@ impl Language {
 /// At most one decimal, and none when it is zero or the number is large.
 fn trimmed(x: f64) -> String {
     let one = format!("{x:.1}");
-    if x.abs() >= 100.0 { format!("{x:.0}") } else { one.strip_suffix(".0").map_or(one.clone(), str::to_owned) }
+    if x.abs() >= 100.0 {
+        format!("{x:.0}")
+    } else {
+        one.strip_suffix(".0").map_or(one.clone(), str::to_owned)
+    }
 }
 
 #[cfg(test)]
@@ -277,7 +286,10 @@ mod tests {
         let miss = english("W! W-R W|left W-Y");
         assert_eq!(miss, "No point: one rail before yellow, 3 needed (C6.1, C4.13).");
         let doubt = english("W! W-R W|left W|head W|right?0.875 W-Y");
-        assert_eq!(doubt, "Cannot tell: it hangs on the right rail of white, 87.5 % likely (C4.4, C4.2).");
+        assert_eq!(
+            doubt,
+            "Cannot tell: it hangs on the right rail of white, 87.5 % likely (C4.4, C4.2)."
+        );
         let order = english("W!@0 W-R@1 W|left@2 W|head@3 W|right@4~0.003 W-Y@4.003~0.004");
         let said = "Cannot tell: the right rail of white and the contact of white and yellow lie 3 ± 5 ms apart";
         assert!(order.starts_with(said), "{order}");
@@ -289,14 +301,21 @@ mod tests {
         let ruling = MatchScorer::new(&Table::CAROM, &MatchSetup::default()).play(&shot).remove(0);
         let text = Speaker::new().wording(&ruling);
         assert_eq!(text.ko, "득점: 적색 공 → 왼쪽, 헤드, 오른쪽 레일 → 황색 공 (C4.1.a).");
-        assert_eq!(text.ru, "Очко: красный, затем левый, передний, правый борт, затем жёлтый (C4.1.a).");
+        assert_eq!(
+            text.ru,
+            "Очко: красный, затем левый, передний, правый борт, затем жёлтый (C4.1.a)."
+        );
     }
 
     #[test]
     fn the_three_files_hold_the_same_messages() {
         let ids = |source: &str| -> Vec<String> {
             let message = |line: &str| line.split_once(" =").map(|(id, _)| id.to_owned());
-            source.lines().filter(|l| !l.starts_with([' ', '#', '}'])).filter_map(message).collect()
+            source
+                .lines()
+                .filter(|l| !l.starts_with([' ', '#', '}']))
+                .filter_map(message)
+                .collect()
         };
         let en = ids(include_str!("en.ftl"));
         assert!(en.len() > 50, "{}", en.len());

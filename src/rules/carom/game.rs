@@ -128,9 +128,8 @@ impl Carom {
         let own = found.decision;
         let decision = word.unwrap_or(own);
         // C4.9: in assist a point, a foul and the end of the match wait for the referee.
-        let proposed = word.is_none()
-            && self.setup.authority == Authority::Assist
-            && matches!(decision, Decision::Point | Decision::Foul);
+        let proposed =
+            word.is_none() && self.setup.authority == Authority::Assist && matches!(decision, Decision::Point | Decision::Foul);
         let points = match decision {
             Decision::Point if found.rail_first => self.setup.profile.rail_first_points,
             Decision::Point => 1,
@@ -148,7 +147,11 @@ impl Carom {
             next_player: state.standing.turn,
             score: state.standing.score,
             winner: None,
-            doubtful_events: if by_word || decision != Decision::Review { Vec::new() } else { found.doubtful },
+            doubtful_events: if by_word || decision != Decision::Review {
+                Vec::new()
+            } else {
+                found.doubtful
+            },
             proposed,
             reason: if by_word { Reason::Person } else { found.reason },
             text: Wording::default(),

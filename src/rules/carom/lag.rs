@@ -43,11 +43,12 @@ impl LagAssessment {
     /// The clauses that it rests on.
     pub fn clauses(&self) -> Vec<&'static str> {
         match &self.outcome {
-            Ok(LagReason::Nearer(_)) => vec!["C2.4"],
             Ok(LagReason::OtherAtFault { .. }) => self.faults.iter().flatten().copied().collect(),
-            Ok(LagReason::BothAtFault) => std::iter::once("C2.12").chain(self.faults.iter().flatten().copied()).collect(),
+            Ok(LagReason::BothAtFault) => std::iter::once("C2.12")
+                .chain(self.faults.iter().flatten().copied())
+                .collect(),
             Ok(LagReason::TooCloseForTheEye) | Err(Unclear::LagTooClose) => vec!["C2.13"],
-            Err(_) => vec!["C2.4"],
+            Ok(LagReason::Nearer(_)) | Err(_) => vec!["C2.4"],
         }
     }
 }
@@ -73,12 +74,12 @@ pub fn assess(stroke: &Stroke, profile: &Profile) -> LagAssessment {
         stroke,
         profile.tolerances.review_probability,
         |kind| !matches!(kind, EventKind::Rest { .. }),
-        |p, q| order_matters(p, q),
+        order_matters,
         decide,
         |a, b| a.0 == b.0,
     );
-    if let Some(dissent) = weighed.dissents.first() {
-        return match dissent.doubt {
+    if let Some(&worst) = weighed.dissents.first().and_then(|d| d.doubts.first()) {
+        return match worst {
             Doubt::Event(i) => {
                 let (kind, probability) = (events[i].kind, events[i].confidence.get());
                 unclear(Unclear::Event { kind, probability }, vec![i])
@@ -111,7 +112,7 @@ pub fn assess(stroke: &Stroke, profile: &Profile) -> LagAssessment {
 
 /// Orders that a fault can hang on: a strike against the other's foot rail (C2.5), two rails of one ball (C2.6, C2.16), and the
 /// rails around a collision.
-fn order_matters(p: &EventKind, q: &EventKind) -> bool {
+fn order_matters(p: EventKind, q: EventKind) -> bool {
     match (p, q) {
         (EventKind::CueStrike { ball: a }, EventKind::Rail { ball: b, .. })
         | (EventKind::Rail { ball: b, .. }, EventKind::CueStrike { ball: a }) => a != b,
@@ -121,12 +122,15 @@ fn order_matters(p: &EventKind, q: &EventKind) -> bool {
 }
 
 /// Faults of white and of yellow in a sequence of events.
-pub fn faults(stroke: &Stroke, sequence: &[usize], profile: &Profile) -> [Vec<&'static str>; 2] {
+fn faults(stroke: &Stroke, sequence: &[usize], profile: &Profile) -> [Vec<&'static str>; 2] {
     LAG_BALLS.map(|ball| {
         let other = if ball == Ball::White { Ball::Yellow } else { Ball::White };
         let mut found = Vec::new();
         let happened = || sequence.iter().map(|&i| &stroke.events[i]);
-        let foot = |b: Ball| EventKind::Rail { ball: b, rail: Rail::Foot };
+        let foot = |b: Ball| EventKind::Rail {
+            ball: b,
+            rail: Rail::Foot,
+        };
         let first_at = |kind: EventKind| happened().find(|e| e.kind == kind).map(|e| e.at);
 
         if let (Some(struck), Some(touched)) = (first_at(EventKind::CueStrike { ball }), first_at(foot(other)))
@@ -180,12 +184,22 @@ fn crossed_before(stroke: &Stroke, ball: Ball, hit: &Event) -> bool {
 }
 
 /// What follows from the faults and the places of rest.
-pub fn outcome(stroke: &Stroke, faults: &[Vec<&'static str>; 2], profile: &Profile) -> Result<LagReason, Unclear> {
+fn outcome(stroke: &Stroke, faults: &[Vec<&'static str>; 2], profile: &Profile) -> Result<LagReason, Unclear> {
     let [white, yellow] = LAG_BALLS;
     match (faults[0].is_empty(), faults[1].is_empty()) {
         (false, false) => return Ok(LagReason::BothAtFault),
-        (false, true) => return Ok(LagReason::OtherAtFault { winner: yellow, loser: white }),
-        (true, false) => return Ok(LagReason::OtherAtFault { winner: white, loser: yellow }),
+        (false, true) => {
+            return Ok(LagReason::OtherAtFault {
+                winner: yellow,
+                loser: white,
+            });
+        }
+        (true, false) => {
+            return Ok(LagReason::OtherAtFault {
+                winner: white,
+                loser: yellow,
+            });
+        }
         (true, true) => {}
     }
     // A collision without a crosser leaves nobody to blame and no fair distance: lag again (C2.8).

@@ -149,7 +149,9 @@ fn walk(events: &[Event], sequence: &[usize], cue: Ball, needed: u8) -> Way {
                 }
             }
             kind => {
-                let Some(met) = kind.other(cue).filter(|_| way.second.is_none()) else { continue };
+                let Some(met) = kind.other(cue).filter(|_| way.second.is_none()) else {
+                    continue;
+                };
                 way.first_met = way.first_met.or(Some(i));
                 match way.first {
                     None => {
@@ -169,11 +171,15 @@ fn verdict(events: &[Event], way: &Way, rules: &Scoring) -> Verdict {
     if let Some(i) = way.jump {
         return Verdict::Jump(i);
     }
-    let Some(first) = way.first else { return Verdict::Missed(Cause::NoBall) };
+    let Some(first) = way.first else {
+        return Verdict::Missed(Cause::NoBall);
+    };
     if rules.red_first && (first != Ball::Red || way.rails_before_first > 0) {
         return Verdict::Missed(Cause::ServeNotRedFirst);
     }
-    let Some(second) = way.second else { return Verdict::Missed(Cause::OneBall(first)) };
+    let Some(second) = way.second else {
+        return Verdict::Missed(Cause::OneBall(first));
+    };
     if way.rails < rules.rails_needed {
         return Verdict::Missed(Cause::FewRails);
     }
@@ -185,7 +191,9 @@ fn verdict(events: &[Event], way: &Way, rules: &Scoring) -> Verdict {
 
 /// Rules on a stroke by what was seen of it, with the doubt test. Knows nothing of turns and scores.
 pub fn assess(stroke: &Stroke, rules: &Scoring) -> Assessment {
-    let Some(cue) = stroke.cue_ball else { return Assessment::review(&["C4.2"], Unclear::StrikeUnseen) };
+    let Some(cue) = stroke.cue_ball else {
+        return Assessment::review(&["C4.2"], Unclear::StrikeUnseen);
+    };
     for flag in [ShotFlag::StartsBeforeRecording, ShotFlag::Cut, ShotFlag::CameraMoved] {
         if stroke.has(flag) {
             return Assessment::review(&["C4.2"], Unclear::Missing(flag));
@@ -213,12 +221,18 @@ pub fn assess(stroke: &Stroke, rules: &Scoring) -> Assessment {
         confidence: weighed.confidence,
         ..conclude(stroke, cue, weighed.verdict, &way, rules)
     };
-    if let Some(dissent) = weighed.dissents.first() {
-        let (clause, unclear) = match dissent.doubt {
+    if let Some(&worst) = weighed.dissents.first().and_then(|d| d.doubts.first()) {
+        let (clause, unclear) = match worst {
             Doubt::Event(i) => ("C4.4", unclear_event(&events[i])),
             Doubt::Order(i, j) => ("C4.3", unclear_order(&events[i], &events[j])),
         };
-        let mut doubtful: Vec<usize> = weighed.dissents.iter().flat_map(|d| named(d.doubt)).flatten().collect();
+        let mut doubtful: Vec<usize> = weighed
+            .dissents
+            .iter()
+            .flat_map(|d| &d.doubts)
+            .flat_map(|&d| named(d))
+            .flatten()
+            .collect();
         doubtful.sort_unstable();
         doubtful.dedup();
         return Assessment {
@@ -235,7 +249,11 @@ pub fn assess(stroke: &Stroke, rules: &Scoring) -> Assessment {
         _ => way.second,
     };
     if let Some(unclear) = what_is_missing(stroke, found.decision, decided) {
-        found.clauses = if unclear == Unclear::Pending { vec!["C4.10"] } else { vec!["C4.2"] };
+        found.clauses = if unclear == Unclear::Pending {
+            vec!["C4.10"]
+        } else {
+            vec!["C4.2"]
+        };
         found.decision = Decision::Review;
         found.reason = Reason::Unclear(unclear);
     }
@@ -245,15 +263,15 @@ pub fn assess(stroke: &Stroke, rules: &Scoring) -> Assessment {
 /// The doubt test for a carom stroke.
 fn weigh(stroke: &Stroke, cue: Ball, rules: &Scoring) -> Weighed<Verdict> {
     let events = &stroke.events;
-    let touches_cue = |kind: &EventKind| match *kind {
+    let touches_cue = |kind: EventKind| match kind {
         EventKind::OffTable { .. } => true,
         EventKind::Rail { ball, .. } => ball == cue,
         EventKind::BallBall { .. } => kind.other(cue).is_some(),
         EventKind::CueStrike { .. } | EventKind::Pocket { .. } | EventKind::Rest { .. } => false,
     };
     // A ball off the table is a foul whenever it happens; two rails, or two contacts with one ball, can change places freely.
-    let off = |kind: &EventKind| matches!(kind, EventKind::OffTable { .. });
-    let order_matters = |p: &EventKind, q: &EventKind| !off(p) && !off(q) && p.other(cue) != q.other(cue);
+    let off = |kind: EventKind| matches!(kind, EventKind::OffTable { .. });
+    let order_matters = |p: EventKind, q: EventKind| !off(p) && !off(q) && p.other(cue) != q.other(cue);
     let mut weighed = doubt::weigh(
         stroke,
         rules.review_probability,
@@ -283,9 +301,13 @@ fn window_doubt(stroke: &Stroke, cue: Ball, found: Verdict, rules: &Scoring) -> 
     };
     let (a, b) = (&events[rail], &events[second]);
     let beyond_s = (b.at.since(a.at) - rules.window_s) * gap_sign;
-    let probability = if beyond_s <= 0.0 { 0.0 } else { normal_tail(beyond_s, a.t_err_s.hypot(b.t_err_s)) };
+    let probability = if beyond_s <= 0.0 {
+        0.0
+    } else {
+        normal_tail(beyond_s, a.t_err_s.hypot(b.t_err_s))
+    };
     (probability > rules.review_probability).then_some(doubt::Dissent {
-        doubt: Doubt::Order(rail, second),
+        doubts: vec![Doubt::Order(rail, second)],
         probability,
     })
 }
@@ -296,17 +318,20 @@ fn conclude(stroke: &Stroke, cue: Ball, verdict: Verdict, way: &Way, rules: &Sco
     let decision = verdict.decision(rules.tie);
     let second = way.second.and_then(|i| events[i].kind.other(cue));
     let (clauses, reason, doubtful) = match verdict {
-        Verdict::Scored => (vec![pattern(way.rails_before_first, rules)], Reason::Scored(touches(events, way, cue)), vec![]),
+        Verdict::Scored => (
+            vec![pattern(way.rails_before_first, rules)],
+            Reason::Scored(touches(events, way, cue)),
+            vec![],
+        ),
         Verdict::Missed(cause) => {
             let miss = match (cause, second) {
-                (Cause::NoBall, _) => Miss::NoBall,
                 (Cause::OneBall(ball), _) => Miss::OneBall(ball),
                 (Cause::FewRails, Some(second)) => Miss::FewRails {
                     rails: way.rails,
                     needed: rules.rails_needed,
                     second,
                 },
-                (Cause::FewRails, None) => Miss::NoBall,
+                (Cause::NoBall, _) | (Cause::FewRails, None) => Miss::NoBall,
                 (Cause::ServeNotRedFirst, _) => Miss::ServeNotRedFirst,
             };
             let clause = if cause == Cause::ServeNotRedFirst { "C3.7" } else { "C6.1" };
