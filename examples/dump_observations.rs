@@ -6,46 +6,34 @@
 //! "coverage":…}]}`, metres and square metres on the table.
 #![allow(clippy::print_stdout)]
 
-use std::io::{Read, Write};
-use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use cuemark::ball::CAROM_BALLS;
+use cuemark::capture::{Recording, sample_keyframes};
 use cuemark::detect::Detector;
-use cuemark::frame::{ColourRange, Frame, Image};
 use cuemark::space::Camera;
 use cuemark::table::Table;
-use cuemark::units::{FrameNo, Timestamp};
 use nalgebra::{Point2, Vector3};
+
+/// Pictures from which the detector learns.
+const SAMPLES: usize = 24;
 
 fn main() -> Result<()> {
     let mut args = std::env::args().skip(1);
     let video = args.next().context("usage: dump_observations VIDEO CALIBRATION.toml")?;
     let calibration = args.next().context("usage: dump_observations VIDEO CALIBRATION.toml")?;
     let (camera, table) = read_camera(&calibration)?;
-    let (w, h) = (camera.width_px() as usize, camera.height_px() as usize);
-    let times = Command::new("ffprobe")
-        .args(["-v", "error", "-select_streams", "v:0", "-show_entries", "packet=pts_time", "-of", "csv=p=0", &video])
-        .output()?
-        .stdout;
-    let mut times: Vec<f64> = String::from_utf8(times)?.lines().filter_map(|l| l.trim_matches(',').parse().ok()).collect();
-    times.sort_by(f64::total_cmp);
-    let every = (times.len() / 24).max(1);
-    let mut samples = Vec::new();
-    each_frame(&video, w, h, &times, |frame| {
-        if frame.no.0 as usize % every == every / 2 && samples.len() < 24 {
-            samples.push(frame);
-        }
-        Ok(())
-    })?;
+    let path = std::path::Path::new(&video);
+    let samples = sample_keyframes(path, SAMPLES)?;
     let start = Instant::now();
     let mut detector = Detector::new(&camera, &table, &CAROM_BALLS, &samples)?;
     eprintln!("learning {:.1} ms {detector:?}", start.elapsed().as_secs_f64() * 1e3);
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let (mut spent, mut n) = (Duration::ZERO, 0);
-    each_frame(&video, w, h, &times, |frame| {
+    let mut recording = Recording::open(path, 1)?;
+    while let Some(frame) = recording.next_frame()? {
         let start = Instant::now();
         let seen = detector.detect(&frame);
         spent += start.elapsed();
@@ -54,7 +42,11 @@ fn main() -> Result<()> {
             .balls
             .iter()
             .map(|b| {
-                let kinds: Vec<_> = b.kinds.iter().map(|(k, p)| serde_json::json!([k.to_string(), p.get()])).collect();
+                let kinds: Vec<_> = b
+                    .kinds
+                    .iter()
+                    .map(|(k, p)| serde_json::json!([k.to_string(), p.get()]))
+                    .collect();
                 serde_json::json!({"kinds": kinds, "x": b.at.x(), "y": b.at.y(),
                     "cov": [b.covariance[(0, 0)], b.covariance[(0, 1)], b.covariance[(1, 1)]], "coverage": b.coverage})
             })
@@ -64,34 +56,12 @@ fn main() -> Result<()> {
             "{}",
             serde_json::json!({"no": seen.no.0, "t": seen.at.secs(), "in_view": seen.table_in_view, "balls": balls})
         )?;
-        Ok(())
-    })?;
-    out.flush()?;
-    eprintln!("{n} frames, {:.3} ms a frame", spent.as_secs_f64() * 1e3 / f64::from(n.max(1)));
-    Ok(())
-}
-
-fn each_frame(video: &str, w: usize, h: usize, times: &[f64], mut visit: impl FnMut(Frame) -> Result<()>) -> Result<()> {
-    let mut child = Command::new("ffmpeg")
-        .args(["-v", "error", "-threads", "1", "-i", video, "-vsync", "0", "-f", "rawvideo", "-pix_fmt", "yuv420p", "-"])
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut pipe = child.stdout.take().context("no pipe")?;
-    let (cw, ch) = (w.div_ceil(2), h.div_ceil(2));
-    let first = times.first().copied().unwrap_or(0.0);
-    for no in 0.. {
-        let mut planes = [vec![0; w * h], vec![0; cw * ch], vec![0; cw * ch]];
-        if pipe.read_exact(&mut planes[0]).is_err() {
-            break;
-        }
-        pipe.read_exact(&mut planes[1])?;
-        pipe.read_exact(&mut planes[2])?;
-        let image = Image::new(w, h, [w, cw, cw], ColourRange::Limited, Arc::new(planes)).context("bad picture")?;
-        let t = times.get(no as usize).copied().unwrap_or(0.0) - first;
-        let at = Timestamp::from_secs(t).context("bad time")?;
-        visit(Frame { no: FrameNo(no), at, image })?;
     }
-    child.wait()?;
+    out.flush()?;
+    eprintln!(
+        "{n} frames, {:.3} ms a frame",
+        spent.as_secs_f64() * 1e3 / f64::from(n.max(1))
+    );
     Ok(())
 }
 
@@ -105,10 +75,13 @@ fn read_camera(path: &str) -> Result<(Camera, Table)> {
             .cloned()
             .ok_or_else(|| anyhow!("{path}: no {section}.{key}"))
     };
-    let scalar = |section: &str, key: &str| number(&get(section, key)?).ok_or_else(|| anyhow!("{path}: {section}.{key} is no number"));
+    let scalar =
+        |section: &str, key: &str| number(&get(section, key)?).ok_or_else(|| anyhow!("{path}: {section}.{key} is no number"));
     let list = |section: &str, key: &str| -> Result<Vec<f64>> {
         let values = get(section, key)?;
-        let values = values.as_array().ok_or_else(|| anyhow!("{path}: {section}.{key} is no list"))?;
+        let values = values
+            .as_array()
+            .ok_or_else(|| anyhow!("{path}: {section}.{key} is no list"))?;
         Ok(values.iter().filter_map(number).collect())
     };
     let centre = list("camera", "centre_px")?;

@@ -86,7 +86,12 @@ impl Cloth {
         for (row, span) in grid.spans.iter().enumerate() {
             for i in row * grid.width + span.start..row * grid.width + span.end {
                 seen.clear();
-                seen.extend(samples.iter().map(|s| [s.y[i], s.u[i], s.v[i]]).filter(|&p| is_cloth(typical, p)));
+                seen.extend(
+                    samples
+                        .iter()
+                        .map(|s| [s.y[i], s.u[i], s.v[i]])
+                        .filter(|&p| is_cloth(typical, p)),
+                );
                 // A cell that was cloth in fewer than a third of the frames has something standing on it.
                 if seen.len() * 3 < samples.len() || seen.is_empty() {
                     continue;
@@ -122,7 +127,11 @@ impl Cloth {
                 probes.push((learnt, now));
             }
         }
-        let gain = median_f32(probes.iter().map(|(learnt, now)| (now[0] - Colour::BLACK[0]) / learnt.0[0].max(1.0)))?;
+        let gain = median_f32(
+            probes
+                .iter()
+                .map(|(learnt, now)| (now[0] - Colour::BLACK[0]) / learnt.0[0].max(1.0)),
+        )?;
         if !GAIN_RANGE.contains(&gain) {
             return None;
         }
@@ -155,7 +164,10 @@ fn typical_cloth(grid: &Grid, samples: &[Cells]) -> Option<Colour> {
         }
     };
     each(&mut |_, u, v| histogram[bin(u, v)] += 1);
-    let (peak, &count) = histogram.iter().enumerate().max_by_key(|&(i, &n)| (n, std::cmp::Reverse(i)))?;
+    let (peak, &count) = histogram
+        .iter()
+        .enumerate()
+        .max_by_key(|&(i, &n)| (n, std::cmp::Reverse(i)))?;
     if count == 0 {
         return None;
     }

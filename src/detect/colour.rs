@@ -125,7 +125,13 @@ impl Palette {
         if cloth_distance(self.cloth, sample) < CLOTH_LIMIT {
             return CLOTH;
         }
-        let mut best = (BALL_LIMIT, Mixture { class: Class::Other, share: 255 });
+        let mut best = (
+            BALL_LIMIT,
+            Mixture {
+                class: Class::Other,
+                share: 255,
+            },
+        );
         for (i, &(_, ball)) in self.kinds.iter().enumerate() {
             let (distance, share) = unmix(self.cloth, ball, sample);
             if distance < best.0 {
@@ -135,7 +141,10 @@ impl Palette {
             }
         }
         match best.1 {
-            Mixture { class: Class::Kind(_), share } if f32::from(share) < LEAST_SHARE * 255.0 => CLOTH,
+            Mixture {
+                class: Class::Kind(_),
+                share,
+            } if f32::from(share) < LEAST_SHARE * 255.0 => CLOTH,
             mixture => mixture,
         }
     }

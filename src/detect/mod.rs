@@ -40,7 +40,9 @@ pub enum Error {
     #[error("the calibrated camera sees no part of the table's bed: calibrate again for this recording")]
     NoBed,
     /// A sample has another size than the calibrated camera.
-    #[error("frames are {frame_width}x{frame_height} pixels, the calibration is for {width}x{height}: calibrate again for this recording")]
+    #[error(
+        "frames are {frame_width}x{frame_height} pixels, the calibration is for {width}x{height}: calibrate again for this recording"
+    )]
     Size {
         /// Pixels across a frame.
         frame_width: usize,
@@ -52,7 +54,9 @@ pub enum Error {
         height: u32,
     },
     /// No sample shows cloth where the calibration has the bed.
-    #[error("none of the {0} sample frames shows cloth where the calibration has the bed: check that the calibration belongs to this recording")]
+    #[error(
+        "none of the {0} sample frames shows cloth where the calibration has the bed: check that the calibration belongs to this recording"
+    )]
     NoCloth(usize),
     /// A ball that this detector does not know.
     #[error("balls of this kind cannot be detected yet: {0}; use the balls of a carom game")]

@@ -170,7 +170,8 @@ impl Scene<'_> {
         let area = mass * pitch * pitch / outline.area_px2();
         let spread_along = 0.06 * candidate.sweep.norm() + 0.05 * radius;
         let spread_across = 0.05 * radius;
-        let covariance_px2 = along * along.transpose() * spread_along.powi(2) + across * across.transpose() * spread_across.powi(2);
+        let covariance_px2 =
+            along * along.transpose() * spread_along.powi(2) + across * across.transpose() * spread_across.powi(2);
         Some(Measured {
             outline: self.view.outline(outline.centre + sum / mass)?,
             covariance_px2,
@@ -191,7 +192,9 @@ impl Scene<'_> {
         for row in rows {
             for column in columns.clone() {
                 let p = self.grid.centre(column, row).0.coords;
-                let t = (p - outline.centre).dot(&along).clamp(-candidate.sweep.norm() / 2.0, candidate.sweep.norm() / 2.0);
+                let t = (p - outline.centre)
+                    .dot(&along)
+                    .clamp(-candidate.sweep.norm() / 2.0, candidate.sweep.norm() / 2.0);
                 if outline.relative_distance(p - along * t) > 0.95 {
                     continue;
                 }

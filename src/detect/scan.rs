@@ -122,7 +122,10 @@ impl Scan {
             let empty = Colour::from_bytes([cloth.cells.y[i], cloth.cells.u[i], cloth.cells.v[i]]);
             let stands_out = colour::is_foreground(empty, colour(i)) && colour::is_foreground(cloth.typical, colour(i));
             if stands_out {
-                mixtures[i] = Mixture { class: Class::Other, share: 255 };
+                mixtures[i] = Mixture {
+                    class: Class::Other,
+                    share: 255,
+                };
             }
             stands_out
         });
@@ -134,7 +137,13 @@ impl Scan {
             if !BALL_LIKE.contains(&area) || !BALL_LIKE.contains(&size[0]) || !BALL_LIKE.contains(&size[1]) {
                 continue;
             }
-            let core: Vec<Colour> = patch.cells.iter().copied().filter(|&i| outline.relative_distance(centre_of(grid, i)) < CORE).map(colour).collect();
+            let core: Vec<Colour> = patch
+                .cells
+                .iter()
+                .copied()
+                .filter(|&i| outline.relative_distance(centre_of(grid, i)) < CORE)
+                .map(colour)
+                .collect();
             found.extend(colour::median_colour(&core));
         }
         found
@@ -241,8 +250,16 @@ impl Scan {
         }
         let share = |row: isize, column: isize| {
             let inside = (0..grid.height as isize).contains(&row) && (0..grid.width as isize).contains(&column);
-            let m = if inside { self.mixture(row as usize * grid.width + column as usize) } else { CLOTH };
-            if m.class == Class::Kind(kind) { f64::from(m.share) / 255.0 } else { 0.0 }
+            let m = if inside {
+                self.mixture(row as usize * grid.width + column as usize)
+            } else {
+                CLOTH
+            };
+            if m.class == Class::Kind(kind) {
+                f64::from(m.share) / 255.0
+            } else {
+                0.0
+            }
         };
         let mut scored: Vec<(f64, f64, usize)> = Vec::new();
         for &i in &patch.cells {
