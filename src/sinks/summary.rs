@@ -114,6 +114,8 @@ impl Sink for Tally {
 /// What was known of the recording and of this run beside the match itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Run {
+    /// The recording as it was named on the command line, to find it again.
+    pub video: String,
     /// Time of the last frame, seconds.
     pub duration_s: f64,
     /// Frames analysed.
@@ -196,12 +198,31 @@ pub struct Player {
 
 #[derive(Serialize)]
 struct Recording<'a> {
+    video: &'a str,
     duration_s: f64,
     frames: u64,
     complete: bool,
     gaps: u32,
     lost_s: f64,
     warnings: &'a [String],
+}
+
+/// Where the recording lay when the result at `path` was made.
+///
+/// # Errors
+/// When the file is missing or not a summary.
+pub fn read_video(path: &Path) -> Result<String, Error> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let video = value["recording"]["video"].as_str();
+    video.map(str::to_owned).ok_or_else(|| Error::NotAMatch {
+        path: path.to_owned(),
+        line: 1,
+        reason: "it does not name a recording".to_owned(),
+    })
 }
 
 /// Figures of `seat`. An inning is a run of shots by one player; lags are not part of one.
@@ -267,6 +288,7 @@ pub fn write(path: &Path, header: &Header, tally: &Tally, run: &Run) -> Result<(
             B: player(tally.rulings(), Seat::B),
         },
         recording: Recording {
+            video: &run.video,
             duration_s: seconds(run.duration_s),
             frames: run.frames,
             complete: run.complete,
