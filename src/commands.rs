@@ -18,7 +18,6 @@ use cuemark::rules::{self, MatchScorer, MatchSetup};
 use cuemark::sinks::{folder, result, shot_table, summary};
 use cuemark::space::ImagePoint;
 use cuemark::table::Table;
-use cuemark::text;
 
 use crate::cli;
 

@@ -1,6 +1,7 @@
 //! The main job: one recording in, a result folder out.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -19,6 +20,8 @@ use crate::sinks::summary::{self, CalibrationNote, Run, Tally, Timings};
 use crate::sinks::trajectories::Trajectories;
 use crate::sinks::wire::{Header, Players};
 use crate::table::Table;
+use crate::text::Speaker;
+use crate::update::Update;
 
 /// Pictures that the table and the colours are learnt from, spread over the recording: enough that a player who leans
 /// over the table hides a spot in a minority of them.
@@ -85,6 +88,7 @@ pub fn analyse(job: &Job, screen: &Screen, stop: &AtomicBool) -> Result<Done, Er
             source,
         })?;
     drop(samples);
+    let words = Words(Speaker::new());
     let mut referee = Referee::new(calibration.table, &job.setup);
     let setup_s = started.elapsed().as_secs_f64();
 
@@ -99,9 +103,12 @@ pub fn analyse(job: &Job, screen: &Screen, stop: &AtomicBool) -> Result<Done, Er
         stages::run(
             || next_frame(&mut recording, job, stop),
             |frame| detector.detect(frame),
-            |seen| match seen {
-                Some(seen) => referee.observe(seen),
-                None => referee.finish(),
+            |seen| {
+                let updates = match seen {
+                    Some(seen) => referee.observe(seen),
+                    None => referee.finish(),
+                };
+                updates.into_iter().map(|update| words.put_into(update)).collect()
             },
             vec![&mut journal, &mut trajectories, &mut tally],
             &|at| progress.seen(at),
@@ -139,6 +146,21 @@ pub fn analyse(job: &Job, screen: &Screen, stop: &AtomicBool) -> Result<Done, Er
         tally,
         run,
     })
+}
+
+/// Words rulings before they are told: the rules themselves speak no language.
+struct Words(Speaker);
+
+impl Words {
+    fn put_into(&self, update: Update) -> Update {
+        match update {
+            Update::Ruling(mut ruling) => {
+                self.0.word(Arc::make_mut(&mut ruling));
+                Update::Ruling(ruling)
+            }
+            other => other,
+        }
+    }
 }
 
 /// The next frame within the stretch that was asked for.

@@ -146,6 +146,7 @@ pub(in crate::sinks) mod tests {
                 ko: "득점".into(),
                 ru: "Очко.".into(),
             },
+            ..Ruling::default()
         }
     }
 

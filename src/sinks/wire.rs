@@ -183,6 +183,9 @@ pub struct RulingLine {
     /// In a ruling that replaces earlier ones: how many rulings on this shot came before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<u32>,
+    /// Set when it is not official before the referee's word.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub proposed: bool,
     pub text: Text,
 }
 
@@ -369,6 +372,7 @@ impl RulingLine {
             winner: (ruling.decision == Decision::Lag).then_some(ruling.winner.map(Name)),
             doubtful_events: ruling.doubtful_events.clone(),
             supersedes: (earlier > 0).then_some(earlier),
+            proposed: ruling.proposed,
             text: Text {
                 en: ruling.text.en.clone(),
                 ko: ruling.text.ko.clone(),
@@ -393,11 +397,13 @@ impl RulingLine {
             },
             winner: self.winner.flatten().map(|b| b.0),
             doubtful_events: self.doubtful_events.clone(),
+            proposed: self.proposed,
             text: Wording {
                 en: self.text.en.clone(),
                 ko: self.text.ko.clone(),
                 ru: self.text.ru.clone(),
             },
+            ..Ruling::default()
         }
     }
 }
