@@ -304,7 +304,10 @@ pub fn solve(landmarks: &[Landmark], table: &Table, start: &Start) -> Result<Sol
     let problem = Problem {
         table,
         landmarks,
-        metres_per_px: landmarks.iter().map(|l| metres_per_px_across(&start.camera, table, l)).collect(),
+        metres_per_px: landmarks
+            .iter()
+            .map(|l| metres_per_px_across(&start.camera, table, l))
+            .collect(),
         cushion_prior_m: table.cushion_width_m,
         longer_side_px: f64::from(w.max(h)),
         solve_distortion: start.solve_distortion,
@@ -344,7 +347,9 @@ pub fn solve(landmarks: &[Landmark], table: &Table, start: &Start) -> Result<Sol
             break;
         }
     }
-    let camera = state.camera().ok_or_else(|| unsolvable("they put the camera below the table"))?;
+    let camera = state
+        .camera()
+        .ok_or_else(|| unsolvable("they put the camera below the table"))?;
     let residuals_sigma = problem
         .residuals(&state)
         .ok_or_else(|| unsolvable("they put the camera below the table"))?
@@ -421,7 +426,11 @@ pub(super) fn rectangle_solution(
     table: &Table,
     grown_m: f64,
 ) -> Result<Solution, Error> {
-    let (x, y, z) = (table.length_m / 2.0 + grown_m, table.width_m / 2.0 + grown_m, table.nose_height_m);
+    let (x, y, z) = (
+        table.length_m / 2.0 + grown_m,
+        table.width_m / 2.0 + grown_m,
+        table.nose_height_m,
+    );
     let pairs = [
         (corners.head_left, Point3::new(-x, y, z)),
         (corners.foot_left, Point3::new(x, y, z)),
@@ -434,7 +443,8 @@ pub(super) fn rectangle_solution(
         sigma_px: CLICK_SIGMA_PX,
     });
     let unsolvable = || Error::Unsolvable {
-        reason: "the corners are not those of a table seen from above, in the order head left, foot left, foot right, head right".to_owned(),
+        reason: "the corners are not those of a table seen from above, in the order head left, foot left, foot right, head right"
+            .to_owned(),
     };
     let homography = homography_from(&pairs).ok_or_else(unsolvable)?;
     let longer = f64::from(size_px.0.max(size_px.1));

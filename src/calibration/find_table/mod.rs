@@ -109,7 +109,9 @@ impl Fit {
 /// [`Error::NoTable`] when no picture shows a whole table, [`Error::Misfit`] when something like a table does not fit its sizes,
 /// [`Error::OpenCv`] when a picture cannot be worked on.
 pub fn find(images: &[&Image], table: &Table) -> Result<Calibration, Error> {
-    let no_table = |reason: &str| Error::NoTable { reason: reason.to_owned() };
+    let no_table = |reason: &str| Error::NoTable {
+        reason: reason.to_owned(),
+    };
     let stride = images.len().div_ceil(MAX_IMAGES).max(1);
     let images: Vec<&Image> = images.iter().step_by(stride).copied().collect();
     if images.is_empty() {
@@ -224,9 +226,7 @@ fn fit_region(images: &[&Image], region: &Region, table: &Table) -> Result<Optio
     let outline = region.outline()?;
     let mut best: Option<Fit> = None;
     let cushion = table.cushion_width_m;
-    let levels = [cushion, 0.0]
-        .into_iter()
-        .chain(FRAME_WIDTHS_M.map(|frame| cushion + frame));
+    let levels = [cushion, 0.0].into_iter().chain(FRAME_WIDTHS_M.map(|frame| cushion + frame));
     let quads = quad::quads(&outline);
     tracing::debug!(n = quads.len(), outline = outline.len(), colour = ?region.colour, "figures in the outline");
     for level_m in levels {
@@ -296,11 +296,13 @@ fn rough_camera(quad: &Quad, scale: usize, turn: usize, image: &Image, table: &T
         .enumerate()
         .flat_map(|(i, rail)| {
             let side = &quad.sides[(i + turn) % 4];
-            side.iter().step_by(side.len().div_ceil(OUTLINE_POINTS).max(1)).map(|p| Landmark {
-                at: full(*p),
-                target: Target::Nose(*rail),
-                sigma_px: OUTLINE_SIGMA * scale as f64,
-            })
+            side.iter()
+                .step_by(side.len().div_ceil(OUTLINE_POINTS).max(1))
+                .map(|p| Landmark {
+                    at: full(*p),
+                    target: Target::Nose(*rail),
+                    sigma_px: OUTLINE_SIGMA * scale as f64,
+                })
         })
         .collect();
     let start = Start {
@@ -390,7 +392,11 @@ impl<'a> Evidence<'a> {
         };
         let strength = |courses: &[Option<Course>]| courses.iter().flatten().map(|c| c.strength).sum::<f64>();
         let (rising, falling) = (of_sign(1.0), of_sign(-1.0));
-        let cloth_edges = if strength(&rising) > strength(&falling) { rising } else { falling };
+        let cloth_edges = if strength(&rising) > strength(&falling) {
+            rising
+        } else {
+            falling
+        };
         Self {
             views,
             noses,

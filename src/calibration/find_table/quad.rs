@@ -73,7 +73,11 @@ fn lines(points: &[Point2<f64>], bend: f64) -> Vec<Line> {
                 let Some(line) = line_through(p, q) else {
                     continue;
                 };
-                let count = points.iter().zip(&free).filter(|(p, f)| **f && line.off(**p).abs() <= bend).count();
+                let count = points
+                    .iter()
+                    .zip(&free)
+                    .filter(|(p, f)| **f && line.off(**p).abs() <= bend)
+                    .count();
                 if best.is_none_or(|(most, _)| count > most) {
                     best = Some((count, line));
                 }
@@ -85,7 +89,12 @@ fn lines(points: &[Point2<f64>], bend: f64) -> Vec<Line> {
         if (count as f64) < MIN_LINE_SHARE * n as f64 {
             break;
         }
-        let near: Vec<Point2<f64>> = points.iter().zip(&free).filter(|(p, f)| **f && line.off(**p).abs() <= bend).map(|(p, _)| *p).collect();
+        let near: Vec<Point2<f64>> = points
+            .iter()
+            .zip(&free)
+            .filter(|(p, f)| **f && line.off(**p).abs() <= bend)
+            .map(|(p, _)| *p)
+            .collect();
         let line = fitted(&near).unwrap_or(line);
         for (p, f) in points.iter().zip(&mut free) {
             *f &= line.off(*p).abs() > bend;
@@ -134,7 +143,8 @@ fn meet(a: Line, b: Line) -> Option<Point2<f64>> {
     if m.determinant().abs() < 0.17 {
         return None;
     }
-    m.try_inverse().map(|inverse| Point2::from(inverse * Vector2::new(a.distance, b.distance)))
+    m.try_inverse()
+        .map(|inverse| Point2::from(inverse * Vector2::new(a.distance, b.distance)))
 }
 
 fn quad_of(sides: [Line; 4], points: &[Point2<f64>], lo: Point2<f64>, hi: Point2<f64>, bend: f64) -> Option<(f64, Quad)> {
