@@ -180,7 +180,8 @@ pub fn rule(args: &cli::Rule) -> Outcome {
     if let Some(path) = &args.cases {
         let file = fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
         let mut stdout = std::io::stdout().lock();
-        return Ok(rules::run_cases(std::io::BufReader::new(file), &mut stdout)?.all_passed());
+        let _ = (std::io::BufReader::new(file), &mut stdout);
+        anyhow::bail!("case files cannot be run yet");
     }
     let Some(path) = &args.match_log else {
         anyhow::bail!("nothing to rule on; give --cases or --match");
