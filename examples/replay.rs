@@ -28,7 +28,7 @@ fn main() {
         let seen = FrameObservations { no: FrameNo(v["no"].as_u64().unwrap()), at, table_in_view: v["in_view"].as_bool().unwrap(), balls };
         if finder.lost_view() { tracker.forget(); }
         let r = if seen.table_in_view { tracker.update(&seen) } else { Vec::new() };
-        shots.extend(finder.observe(at, seen.table_in_view, &r));
+        shots.extend(finder.observe(&seen, &r));
     }
     shots.extend(finder.finish());
     for s in &shots {

@@ -70,7 +70,7 @@ impl Referee {
             self.tracker.forget();
         }
         let readings = if seen.table_in_view { self.tracker.update(seen) } else { Vec::new() };
-        let shot = self.finder.observe(seen.at, seen.table_in_view, &readings);
+        let shot = self.finder.observe(seen, &readings);
         updates.extend(shot.into_iter().flat_map(|s| self.rule(s)));
         updates
     }

@@ -4,6 +4,10 @@
 //! no ball could have reached must be confirmed by the readings after it before it counts (one stray blob never claims a
 //! jump). Nothing is smoothed here: the events stage fits motion to the raw readings.
 
+mod stretch;
+
+pub use stretch::readings as readings_of_stretch;
+
 use std::collections::BTreeMap;
 
 use crate::ball::Ball;
