@@ -10,17 +10,22 @@ use super::{MAX_BALL_SPEED_M_S, MIN_KIND_CONFIDENCE, REACH_SLACK_M, Reading};
 use crate::ball::Ball;
 use crate::observation::FrameObservations;
 
-/// Longest time for which a ball may be hidden within a path, seconds: an arm covers a ball for up to 1.5 s.
-const MAX_HIDDEN_S: f64 = 1.6;
+/// Longest time for which a ball may be hidden within a path, seconds: a player who leans over
+/// the table may cover it for as long as he aims.
+const MAX_HIDDEN_S: f64 = 4.0;
 
 /// A path that loses a ball and finds it again elsewhere pays this, in frames seen: a ball does not hide while it jumps.
-const JUMP_PRICE: f64 = 4.0;
+const JUMP_PRICE: f64 = 6.0;
 
 /// Moving this far while unseen is a jump, metres.
 const JUMP_M: f64 = 0.1;
 
 /// Price of moving, in frames seen per metre: only breaks ties, since balls do move.
 const MOVE_PRICE_PER_M: f64 = 0.05;
+
+/// Confidence times coverage below which an observation does not speak for a path, and what it then costs.
+const DUBIOUS: f64 = 0.4;
+const LEAST_GAIN: f64 = -0.02;
 
 #[derive(Clone, Copy)]
 struct Node {
@@ -79,7 +84,8 @@ fn best_path(frames: &[FrameObservations], ball: Ball, free: &dyn Fn(usize, usiz
                 continue;
             }
             let reading = Reading::from_observation(seen.at, observation);
-            let gain = confidence * observation.coverage.clamp(0.1, 1.0);
+            // What looks like half a ball is worth nothing by itself: it counts only where it holds a path together.
+            let gain = (confidence * observation.coverage - DUBIOUS).max(LEAST_GAIN);
             // A path may begin anywhere; what it missed before is its own loss.
             let mut node = Node { frame, index, reading, gain, best: gain, from: None };
             for (k, before) in nodes[window..first_of_frame].iter().enumerate() {
