@@ -1,1 +1,209 @@
 //! Pictures to ball observations. Pixels become metres at the end of this stage and nowhere else.
+//!
+//! [`Detector::new`] learns from some frames what the empty cloth looks like at every place and what colours the balls
+//! have. [`Detector::detect`] then looks at every place a ball can be at a resolution where a ball is some eight cells
+//! across ([`scan`]), and measures what may be a ball at full resolution ([`refine`]). Everything stays in the decoder's
+//! YUV. The result depends on the samples and on this frame alone.
+
+mod cloth;
+mod colour;
+mod grid;
+mod outline;
+mod refine;
+mod scan;
+mod view;
+
+use nalgebra::Vector2;
+
+use crate::ball::Ball;
+use crate::frame::{Frame, Image};
+use crate::observation::{FrameObservations, Observation};
+use crate::space::{Camera, TablePoint};
+use crate::table::Table;
+
+use cloth::{Cloth, Light};
+use colour::Palette;
+use grid::{Cells, Grid};
+use refine::{Measured, Scene};
+use scan::{Candidate, Scan};
+use view::View;
+
+/// Least visible share of a ball that is observed: with less, the edge no longer fixes the centre.
+const LEAST_COVERAGE: f64 = 0.35;
+/// Two observations nearer than this many radii are one ball: real ones are two radii apart.
+const SAME_BALL_RADII: f64 = 1.2;
+
+/// Why no detector can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The camera does not look at the table.
+    #[error("the calibrated camera sees no part of the table's bed: calibrate again for this recording")]
+    NoBed,
+    /// A sample has another size than the calibrated camera.
+    #[error(
+        "frames are {frame_width}x{frame_height} pixels, the calibration is for {width}x{height}: calibrate again for this recording"
+    )]
+    Size {
+        /// Pixels across a frame.
+        frame_width: usize,
+        /// Pixels down a frame.
+        frame_height: usize,
+        /// Pixels across the calibrated picture.
+        width: u32,
+        /// Pixels down the calibrated picture.
+        height: u32,
+    },
+    /// No sample shows cloth where the calibration has the bed.
+    #[error(
+        "none of the {0} sample frames shows cloth where the calibration has the bed: check that the calibration belongs to this recording"
+    )]
+    NoCloth(usize),
+    /// A ball that this detector does not know.
+    #[error("balls of this kind cannot be detected yet: {0}; use the balls of a carom game")]
+    UnknownBall(Ball),
+}
+
+/// Finds the balls of one recording.
+pub struct Detector {
+    view: View,
+    grid: Grid,
+    cloth: Cloth,
+    palette: Palette,
+    cells: Cells,
+    scan: Scan,
+}
+
+impl std::fmt::Debug for Detector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Detector")
+            .field("view", &self.view)
+            .field("cloth", &self.palette.cloth)
+            .field("kinds", &self.palette.kinds)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Detector {
+    /// Learns cloth and ball colours from `samples`, frames spread over the recording; some twenty are plenty.
+    ///
+    /// # Errors
+    /// When the camera sees no bed, a sample's size is not the camera's, no cloth is seen, or a ball is not a carom ball.
+    pub fn new(camera: &Camera, table: &Table, balls: &[Ball], samples: &[Frame]) -> Result<Self, Error> {
+        if let Some(&ball) = balls.iter().find(|b| matches!(b, Ball::Cue | Ball::Numbered(_))) {
+            return Err(Error::UnknownBall(ball));
+        }
+        let view = View {
+            camera: *camera,
+            table: *table,
+        };
+        let grid = Grid::new(camera, table).ok_or(Error::NoBed)?;
+        let mut read = Vec::with_capacity(samples.len());
+        for frame in samples {
+            if !fits(camera, &frame.image) {
+                return Err(Error::Size {
+                    frame_width: frame.image.width(),
+                    frame_height: frame.image.height(),
+                    width: camera.width_px(),
+                    height: camera.height_px(),
+                });
+            }
+            let mut cells = Cells::new(&grid);
+            cells.read(&grid, &frame.image, &Light::SAME.tables());
+            read.push(cells);
+        }
+        let cloth = Cloth::learn(&grid, &read).ok_or(Error::NoCloth(samples.len()))?;
+        let mut scan = Scan::new(&grid);
+        let mut cells = Cells::new(&grid);
+        let mut blobs = Vec::new();
+        for frame in samples {
+            if let Some(light) = cloth.light(&grid, &frame.image) {
+                cells.read(&grid, &frame.image, &light.tables());
+                blobs.push(scan.blobs(&grid, &cells, &cloth, &view));
+            }
+        }
+        let palette = Palette::new(cloth.typical, colour::learn_kinds(balls, &blobs));
+        tracing::debug!(cloth = ?palette.cloth, kinds = ?palette.kinds, "colours learnt");
+        Ok(Self {
+            view,
+            grid,
+            cloth,
+            palette,
+            cells,
+            scan,
+        })
+    }
+
+    /// The balls in one frame.
+    pub fn detect(&mut self, frame: &Frame) -> FrameObservations {
+        let mut result = FrameObservations {
+            no: frame.no,
+            at: frame.at,
+            table_in_view: false,
+            balls: Vec::new(),
+        };
+        if !fits(&self.view.camera, &frame.image) {
+            return result;
+        }
+        let Some(light) = self.cloth.light(&self.grid, &frame.image) else {
+            return result;
+        };
+        result.table_in_view = true;
+        self.cells.read(&self.grid, &frame.image, &light.tables());
+        self.scan.classify(&self.grid, &self.cells, &self.cloth, &self.palette);
+        let candidates = self.scan.candidates(&self.grid, &self.palette, &self.view);
+        let scene = Scene {
+            grid: &self.grid,
+            view: &self.view,
+            cloth: &self.cloth,
+            palette: &self.palette,
+            image: &frame.image,
+            light,
+            scan: &self.scan,
+        };
+        let mut found: Vec<(f64, Observation)> = candidates.iter().filter_map(|c| observe(&scene, c)).collect();
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (_, ball) in found {
+            let apart = SAME_BALL_RADII * self.view.table.ball_radius_m;
+            if result.balls.iter().all(|kept| kept.at.distance(ball.at) > apart) {
+                result.balls.push(ball);
+            }
+        }
+        result
+    }
+}
+
+fn fits(camera: &Camera, image: &Image) -> bool {
+    image.width() == camera.width_px() as usize && image.height() == camera.height_px() as usize
+}
+
+/// Measures a candidate and judges whether it is a ball; with a figure of merit.
+fn observe(scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64, Observation)> {
+    let measured = scene.measure(candidate)?;
+    let at = scene.view.on_bed(measured.outline.centre)?;
+    let (weights, coverage) = scene.inside(candidate, &measured.outline);
+    if coverage < LEAST_COVERAGE {
+        return None;
+    }
+    let ball = Observation {
+        kinds: scene.palette.rank(&weights),
+        at,
+        covariance: covariance_m2(scene, &measured, at)?,
+        coverage: coverage.min(1.0),
+    };
+    Some((measured.edge + coverage, ball))
+}
+
+/// Square pixels to square metres at `at`.
+fn covariance_m2(scene: &Scene<'_>, measured: &Measured, at: TablePoint) -> Option<crate::space::TableCovariance> {
+    let metres = scene
+        .view
+        .camera
+        .pixels_per_metre(at, scene.view.table.ball_radius_m)?
+        .try_inverse()?;
+    Some(metres * measured.covariance_px2 * metres.transpose())
+}
+
+#[allow(dead_code)]
+fn zero() -> Vector2<f64> {
+    Vector2::zeros()
+}
