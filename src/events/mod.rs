@@ -1,6 +1,8 @@
 //! What happened on the table: the strike, contacts, rails and rest, each with its time, its time error and how sure we
 //! are. Metres and seconds; this module has never heard of pixels or frames' pictures.
 
+pub mod notation;
+
 use std::collections::BTreeMap;
 
 use crate::ball::Ball;
@@ -93,6 +95,13 @@ pub struct Event {
     pub t_err_s: f64,
     /// Probability that it happened at all. Weak events are kept, so that a missed contact can be doubted.
     pub confidence: Confidence,
+}
+
+impl Event {
+    /// Whether it more likely happened than not.
+    pub fn is_likely(&self) -> bool {
+        self.confidence.get() >= 0.5
+    }
 }
 
 /// What a stretch of play is.
