@@ -2,7 +2,7 @@
 //!
 //! The colour is learnt from the picture. Chroma is taken in proportion to luma, since that is what light and shade leave alone.
 
-use opencv::core::{self, BORDER_CONSTANT, Mat, Point, Size, Vector};
+use opencv::core::{self, BORDER_CONSTANT, Mat, Point, Size, ToInputArray, Vector};
 use opencv::imgproc;
 use opencv::prelude::*;
 
@@ -21,10 +21,18 @@ const MIN_MODE_SHARE: f64 = 0.1;
 const LUMA_RANGE: (f64, f64) = (0.4, 2.0);
 /// Chroma of cloth may differ by this share of its usual size: what tone curves of cameras leave of shading.
 const CHROMA_SLACK: f64 = 0.25;
+/// Under bright light chroma grows no further than this: cameras let colours fade toward white.
+const MAX_CHROMA_GAIN: f64 = 1.3;
 /// ... and by this many levels: noise and the rounding of low bitrates, after shrinking.
 const CHROMA_NOISE_LEVELS: f64 = 4.0;
 /// Least share of the picture that a table covers: a smaller one cannot be measured.
 const MIN_AREA_SHARE: f64 = 0.06;
+/// Edge of the square of that median, small pixels.
+const CALMING_PX: i32 = 5;
+/// Chroma may also differ by this many times its own spread on the cloth (mean absolute deviation): a little beyond 99 % of a normal one.
+const CHROMA_SPREADS: f64 = 3.5;
+/// Edge of the square that closing fills, small pixels: the shade under a nose parts the cushion from the bed.
+const CLOSING_PX: i32 = 5;
 /// Edge of the square that opening takes away, small pixels: cues, arms and letters are thinner.
 const OPENING_PX: i32 = 5;
 
@@ -46,6 +54,8 @@ pub(super) struct ClothColour {
     pub(super) luma: f64,
     pub(super) u: f64,
     pub(super) v: f64,
+    /// Mean absolute deviation of the chroma, levels.
+    spread: f64,
 }
 
 /// Which small pixels are cloth (255) and which are not (0); row after row.
@@ -58,28 +68,26 @@ pub(super) struct Region {
 }
 
 impl Small {
-    pub(super) fn of(image: &Image) -> Self {
+    pub(super) fn of(image: &Image) -> opencv::Result<Self> {
         // Even, so that chroma samples fall into the same cells.
         let scale = (image.width() as f64 / (2 * SMALL_WIDTH_PX) as f64).round().max(1.0) as usize * 2;
         let (width, height) = (image.width() / scale, image.height() / scale);
-        Self {
+        Ok(Self {
             width,
             height,
             scale,
             y: shrink(image.y(), scale, width, height),
-            u: shrink(image.u(), scale / 2, width, height),
-            v: shrink(image.v(), scale / 2, width, height),
+            u: calmed(shrink(image.u(), scale / 2, width, height), width, height)?,
+            v: calmed(shrink(image.v(), scale / 2, width, height), width, height)?,
             black: black_level(image),
-        }
+        })
     }
 
-    /// Luma above black and chroma from neutral of small pixel `i`.
-    fn colour(&self, i: usize) -> (f64, f64, f64) {
-        (
-            f64::from(self.y[i]) - self.black,
-            f64::from(self.u[i]) - 128.0,
-            f64::from(self.v[i]) - 128.0,
-        )
+    /// How far the chroma of small pixel `i` is from that of the cloth in the same light, levels.
+    fn chroma_off(&self, i: usize, cloth: &ClothColour) -> f64 {
+        let light = ((f64::from(self.y[i]) - self.black) / cloth.luma).min(MAX_CHROMA_GAIN);
+        let off = |plane: &[u8], usual: f64| (f64::from(plane[i]) - 128.0 - usual * light).abs();
+        off(&self.u, cloth.u).max(off(&self.v, cloth.v))
     }
 
     /// The most frequent colour around the middle. `None` when there is none that stands out.
@@ -99,10 +107,7 @@ impl Small {
         let (cell, count) = (1..cells - 1)
             .flat_map(|a| (1..cells - 1).map(move |b| (a, b)))
             .map(|(a, b)| {
-                let sum: u32 = (a - 1..=a + 1)
-                    .flat_map(|a| (b - 1..=b + 1).map(move |b| a * cells + b))
-                    .map(|i| histogram[i])
-                    .sum();
+                let sum: u32 = (a - 1..=a + 1).flat_map(|a| (b - 1..=b + 1).map(move |b| a * cells + b)).map(|i| histogram[i]).sum();
                 ((a, b), sum)
             })
             .max_by_key(|(cell, sum)| (*sum, std::cmp::Reverse(*cell)))?;
@@ -110,9 +115,7 @@ impl Small {
             return None;
         }
         let near = |plane: &[u8], i: usize, cell: usize| (usize::from(plane[i]) / CHROMA_CELL).abs_diff(cell) <= 1;
-        let members: Vec<usize> = central()
-            .filter(|&i| near(&self.u, i, cell.0) && near(&self.v, i, cell.1))
-            .collect();
+        let members: Vec<usize> = central().filter(|&i| near(&self.u, i, cell.0) && near(&self.v, i, cell.1)).collect();
         let luma = luma_mode(members.iter().map(|&i| self.y[i]))?;
         let like: Vec<usize> = members
             .into_iter()
@@ -123,43 +126,31 @@ impl Small {
             values.sort_unstable();
             values.get(values.len() / 2).map(|v| f64::from(*v))
         };
-        Some(ClothColour {
+        let mut colour = ClothColour {
             luma: (median(&self.y)? - self.black).max(1.0),
             u: median(&self.u)? - 128.0,
             v: median(&self.v)? - 128.0,
-        })
+            spread: 0.0,
+        };
+        let off: f64 = like.iter().map(|&i| self.chroma_off(i, &colour)).sum();
+        colour.spread = off / like.len().max(1) as f64;
+        Some(colour)
     }
 
     /// The region of that colour that covers most of the middle, without thin things. `None` when it is too small for a table.
     pub(super) fn region(&self, colour: ClothColour) -> opencv::Result<Option<Region>> {
-        let tolerance = CHROMA_NOISE_LEVELS + CHROMA_SLACK * colour.u.hypot(colour.v);
+        let tolerance = CHROMA_NOISE_LEVELS + (CHROMA_SLACK * colour.u.hypot(colour.v)).max(CHROMA_SPREADS * colour.spread);
         let bits: Vec<u8> = (0..self.width * self.height)
             .map(|i| {
-                let (y, u, v) = self.colour(i);
-                let light = y / colour.luma;
-                let shade = light.min(1.3);
-                let off = (u - colour.u * shade).abs().max((v - colour.v * shade).abs());
-                if light >= LUMA_RANGE.0 && light <= LUMA_RANGE.1 && off <= tolerance {
-                    255
-                } else {
-                    0
-                }
+                let light = (f64::from(self.y[i]) - self.black) / colour.luma;
+                let like = light >= LUMA_RANGE.0 && light <= LUMA_RANGE.1 && self.chroma_off(i, &colour) <= tolerance;
+                if like { 255 } else { 0 }
             })
             .collect();
         let mask = Mat::new_rows_cols_with_data(self.height as i32, self.width as i32, &bits)?;
-        let mut opened = Mat::default();
-        let square =
-            imgproc::get_structuring_element(imgproc::MORPH_RECT, Size::new(OPENING_PX, OPENING_PX), Point::new(-1, -1))?;
-        imgproc::morphology_ex(
-            &mask,
-            &mut opened,
-            imgproc::MORPH_OPEN,
-            &square,
-            Point::new(-1, -1),
-            1,
-            BORDER_CONSTANT,
-            imgproc::morphology_default_border_value()?,
-        )?;
+        let (mut closed, mut opened) = (Mat::default(), Mat::default());
+        morphology(&mask, &mut closed, imgproc::MORPH_CLOSE, CLOSING_PX)?;
+        morphology(&closed, &mut opened, imgproc::MORPH_OPEN, OPENING_PX)?;
         let (mut labels, mut stats, mut centroids) = (Mat::default(), Mat::default(), Mat::default());
         let n = imgproc::connected_components_with_stats(&opened, &mut labels, &mut stats, &mut centroids, 4, core::CV_32S)?;
         let mut best = (0, 0);
@@ -172,11 +163,7 @@ impl Small {
         if f64::from(best.1) < MIN_AREA_SHARE * (self.width * self.height) as f64 {
             return Ok(None);
         }
-        let bits = labels
-            .data_typed::<i32>()?
-            .iter()
-            .map(|l| if *l == best.0 { 255 } else { 0 })
-            .collect();
+        let bits = labels.data_typed::<i32>()?.iter().map(|l| if *l == best.0 { 255 } else { 0 }).collect();
         Ok(Some(Region {
             bits,
             width: self.width,
@@ -206,13 +193,7 @@ impl Region {
         let first = regions.first()?;
         let least = (share * regions.len() as f64).ceil().max(1.0) as usize;
         let bits = (0..first.bits.len())
-            .map(|i| {
-                if regions.iter().filter(|r| r.bits[i] != 0).count() >= least {
-                    255
-                } else {
-                    0
-                }
-            })
+            .map(|i| if regions.iter().filter(|r| r.bits[i] != 0).count() >= least { 255 } else { 0 })
             .collect();
         Some(Self { bits, ..**first })
     }
@@ -221,16 +202,25 @@ impl Region {
     pub(super) fn outline(&self) -> opencv::Result<Vec<(f64, f64)>> {
         let mask = Mat::new_rows_cols_with_data(self.height as i32, self.width as i32, &self.bits)?;
         let mut contours: Vector<Vector<Point>> = Vector::new();
-        imgproc::find_contours(
-            &mask,
-            &mut contours,
-            imgproc::RETR_EXTERNAL,
-            imgproc::CHAIN_APPROX_NONE,
-            Point::new(0, 0),
-        )?;
+        imgproc::find_contours(&mask, &mut contours, imgproc::RETR_EXTERNAL, imgproc::CHAIN_APPROX_NONE, Point::new(0, 0))?;
         let longest = contours.iter().max_by_key(Vector::len);
         Ok(longest.map_or_else(Vec::new, |c| c.iter().map(|p| (f64::from(p.x), f64::from(p.y))).collect()))
     }
+}
+
+fn morphology(from: &impl ToInputArray, to: &mut Mat, operation: i32, edge_px: i32) -> opencv::Result<()> {
+    let middle = Point::new(-1, -1);
+    let square = imgproc::get_structuring_element(imgproc::MORPH_RECT, Size::new(edge_px, edge_px), middle)?;
+    let outside = imgproc::morphology_default_border_value()?;
+    imgproc::morphology_ex(from, to, operation, &square, middle, 1, BORDER_CONSTANT, outside)
+}
+
+/// Median over a small square: low bitrates leave blotches of colour.
+fn calmed(plane: Vec<u8>, width: usize, height: usize) -> opencv::Result<Vec<u8>> {
+    let noisy = Mat::new_rows_cols_with_data(height as i32, width as i32, &plane)?;
+    let mut out = Mat::default();
+    imgproc::median_blur(&noisy, &mut out, CALMING_PX)?;
+    Ok(out.data_typed::<u8>()?.to_vec())
 }
 
 /// Luma of black.

@@ -249,10 +249,9 @@ impl RailView {
     }
 }
 
-/// An edge that runs along a rail: `out = c[0] + c[1] along + c[2] along^2`, metres.
+/// An edge that runs along a rail, straight or bent a little.
 #[derive(Debug, Clone)]
 pub(super) struct Course {
-    pub(super) coefficients: [f64; 3],
     /// The edges on it, one a station at most.
     pub(super) edges: Vec<Edge>,
     /// Sum of their contrasts.
@@ -318,7 +317,6 @@ fn follow(edges: &[Edge], stations: usize, c: [f64; 3], tolerance_m: f64) -> Cou
     let edges: Vec<Edge> = on.into_iter().flatten().map(|(_, e)| e).collect();
     let strength = edges.iter().map(|e| e.contrast.abs().min(ENOUGH_CONTRAST)).sum();
     Course {
-        coefficients: c,
         edges,
         strength,
     }

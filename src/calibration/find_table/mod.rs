@@ -41,6 +41,10 @@ const MAX_CORNER_MISFIT: f64 = 0.03;
 /// Half widths of the strips in which edges are looked for, metres: first the error of a rough figure (three small pixels), then what
 /// each round leaves.
 const ROUNDS_M: [f64; 4] = [0.028, 0.014, 0.009, 0.007];
+/// ... and in pixels at least, for rails far away: what the blur of a picture and the camera of the round before leave.
+const MIN_WINDOW_PX: [f64; 4] = [6.0, 3.0, 2.0, 2.0];
+/// ... but never more than this, metres, so that the nose is not taken for the cloth's edge.
+const MAX_WINDOW_M: f64 = 0.03;
 /// Least step of light at an edge, as a share of the brighter side; noise after the median over pictures is a few hundredths.
 const MIN_CONTRAST: f64 = 0.06;
 /// Edges of one course lie within this many pixels of it.
@@ -115,7 +119,7 @@ pub fn find(images: &[&Image], table: &Table) -> Result<Calibration, Error> {
     }
     let mut regions: Vec<(&Image, Region)> = Vec::new();
     for image in images {
-        let small = Small::of(image);
+        let small = Small::of(image)?;
         if let Some(colour) = small.central_colour()
             && let Some(region) = small.region(colour)?
         {
@@ -319,14 +323,16 @@ fn refined(images: &[&Image], camera: Camera, table: &Table) -> Option<Fit> {
     let mut last = None;
     for (round, window_m) in ROUNDS_M.into_iter().enumerate() {
         let views = read_rails(images, &start.camera, table);
-        let evidence = Evidence::of(&views, window_m, start.cushion_width_m);
+        let windows = [window_m, MIN_WINDOW_PX[round]];
+        let evidence = Evidence::of(&views, windows, start.cushion_width_m);
         let nose_support = evidence.nose_support();
+        tracing::debug!(round, ?nose_support, edge=evidence.edge_support(), mean=?evidence.noses.iter().map(|n|n.as_ref().map(|c|(c.edges.iter().map(|e|e.out_m*1e3).sum::<f64>()/c.edges.len() as f64, c.strength/c.edges.len() as f64))).collect::<Vec<_>>(), edges=?evidence.cloth_edges.iter().map(|n|n.as_ref().map(|c|(c.edges.iter().map(|e|e.out_m*1e3).sum::<f64>()/c.edges.len() as f64, c.edges.len()))).collect::<Vec<_>>(), mpp=?views.iter().map(|v|v.metres_per_px*1e3).collect::<Vec<_>>(), "round");
         // A reading that shows noses on hardly any rail leads nowhere.
         if nose_support.iter().filter(|s| **s < MIN_RAIL_SUPPORT).count() > 1 {
             tracing::debug!(round, ?nose_support, "reading given up");
             return None;
         }
-        let landmarks = evidence.landmarks(&start.camera, table, start.cushion_width_m);
+        let landmarks = evidence.landmarks(&start.camera, table);
         let solution = solve(&landmarks, table, &start).ok()?;
         start = Start {
             camera: solution.camera,
@@ -360,11 +366,13 @@ struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    fn of(views: &'a [RailView], window_m: f64, cushion_m: f64) -> Self {
+    fn of(views: &'a [RailView], [window_m, window_px]: [f64; 2], cushion_m: f64) -> Self {
+        let window_of = |view: &RailView| window_m.max((window_px * view.metres_per_px).min(MAX_WINDOW_M));
         let tolerance_m = |view: &RailView| (COURSE_TOLERANCE_PX * view.metres_per_px).max(COURSE_TOLERANCE_M);
         let noses = views
             .iter()
             .map(|view| {
+                let window_m = window_of(view);
                 let mut edges = view.edges(-window_m, window_m, MIN_CONTRAST);
                 edges.retain(|e| e.contrast > 0.0);
                 course(&edges, view.stations.len(), tolerance_m(view))
@@ -375,6 +383,7 @@ impl<'a> Evidence<'a> {
             views
                 .iter()
                 .map(|view| {
+                    let window_m = window_of(view);
                     let mut edges = view.edges(cushion_m - window_m, cushion_m + window_m, MIN_CONTRAST);
                     edges.retain(|e| e.contrast * sign > 0.0);
                     course(&edges, view.stations.len(), tolerance_m(view))
@@ -414,7 +423,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Noses first, then cloth edges.
-    fn landmarks(&self, camera: &Camera, table: &Table, _cushion_m: f64) -> Vec<Landmark> {
+    fn landmarks(&self, camera: &Camera, table: &Table) -> Vec<Landmark> {
         let on = |courses: &[Option<Course>], target: fn(Rail) -> Target, sigma_px: f64| -> Vec<Landmark> {
             self.views
                 .iter()

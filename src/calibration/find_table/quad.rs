@@ -161,6 +161,11 @@ fn quad_of(sides: [Line; 4], points: &[Point2<f64>], lo: Point2<f64>, hi: Point2
         }
     });
     sides.sort_by(|a, b| a.normal.y.atan2(a.normal.x).total_cmp(&b.normal.y.atan2(b.normal.x)));
+    // An outline runs through the middles of the region's outermost pixels, the region ends half a pixel further out.
+    let sides = sides.map(|s| Line {
+        distance: s.distance + 0.5,
+        ..s
+    });
     let mut corners = [Point2::origin(); 4];
     let room = (hi - lo) * 0.35;
     for i in 0..4 {
@@ -189,7 +194,7 @@ fn quad_of(sides: [Line; 4], points: &[Point2<f64>], lo: Point2<f64>, hi: Point2
                 let t = (**p - a).dot(&along);
                 sides[i].off(**p).abs() <= bend && t > 0.03 * length && t < 0.97 * length
             })
-            .copied()
+            .map(|p| p + sides[i].normal * 0.5)
             .collect()
     });
     // An outline has about one point a pixel along the longer of its two axes.
