@@ -1,13 +1,20 @@
 //! What happened on the table: the strike, contacts, rails and rest, each with its time, its time error and how sure we
 //! are. Metres and seconds; this module has never heard of pixels or frames' pictures.
 
+mod causes;
+mod near;
+mod pieces;
+mod reconstruct;
+mod settle;
+mod shots;
 pub mod notation;
 
 use std::collections::BTreeMap;
 
 use crate::ball::Ball;
 use crate::space::TablePoint;
-use crate::table::{Pocket, Rail};
+use crate::table::{Pocket, Rail, Table};
+use crate::track::Reading;
 use crate::units::{Confidence, Timestamp};
 
 /// What kind of thing happened, and to which balls.
@@ -226,5 +233,43 @@ impl Shot {
     /// Whether `flag` is set.
     pub fn has(&self, flag: ShotFlag) -> bool {
         self.flags.contains(&flag)
+    }
+}
+
+/// Finds shots in the stream of readings and works each out when its balls rest.
+#[derive(Debug, Clone)]
+pub struct EventFinder {
+    table: Table,
+    shots: shots::ShotFinder,
+    next_no: u32,
+}
+
+impl EventFinder {
+    /// A finder for these balls on a table of these sizes.
+    pub fn new(table: Table, balls: impl Iterator<Item = Ball>) -> Self {
+        Self { table, shots: shots::ShotFinder::new(balls), next_no: 1 }
+    }
+
+    /// Takes the readings that began to count with the frame at `now`; returns a shot when one has just ended.
+    pub fn observe(&mut self, now: Timestamp, table_in_view: bool, readings: &[(Ball, Reading)]) -> Option<Shot> {
+        let raw = self.shots.observe(now, table_in_view, readings);
+        raw.map(|raw| self.work_out(&raw))
+    }
+
+    /// Whether the view was lost for so long that nothing known about the balls holds any more.
+    pub fn lost_view(&self) -> bool {
+        self.shots.lost_view()
+    }
+
+    /// No more frames: a shot still open is returned with its flag.
+    pub fn finish(&mut self) -> Option<Shot> {
+        let raw = self.shots.finish();
+        raw.map(|raw| self.work_out(&raw))
+    }
+
+    fn work_out(&mut self, raw: &shots::RawShot) -> Shot {
+        let shot = reconstruct::reconstruct(self.next_no, raw, &self.table);
+        self.next_no += 1;
+        shot
     }
 }
