@@ -60,16 +60,27 @@ impl Referee {
                 return updates;
             }
             if self.usual_step_s > 0.0 && step > GAP_TOLD_S && step > GAP_FACTOR * self.usual_step_s {
-                updates.push(Update::FramesLost { after: last, gap_s: step });
+                updates.push(Update::FramesLost {
+                    after: last,
+                    gap_s: step,
+                });
             } else {
-                self.usual_step_s = if self.usual_step_s > 0.0 { 0.95 * self.usual_step_s + 0.05 * step } else { step };
+                self.usual_step_s = if self.usual_step_s > 0.0 {
+                    0.95 * self.usual_step_s + 0.05 * step
+                } else {
+                    step
+                };
             }
         }
         self.last = Some(seen.at);
         if self.finder.lost_view() {
             self.tracker.forget();
         }
-        let readings = if seen.table_in_view { self.tracker.update(seen) } else { Vec::new() };
+        let readings = if seen.table_in_view {
+            self.tracker.update(seen)
+        } else {
+            Vec::new()
+        };
         let shot = self.finder.observe(seen.at, seen.table_in_view, &readings);
         updates.extend(shot.into_iter().flat_map(|s| self.rule(s)));
         updates

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nalgebra::{Matrix2, Point2, Point3};
+use nalgebra::{Matrix2, Point3};
 
 use super::layer::{Area, Layer, Ring};
 use super::palette::{self, Colour};
@@ -566,7 +566,7 @@ fn half_axes(a: Matrix2<f64>) -> Option<[(f32, f32); 2]> {
 
 #[cfg(test)]
 mod tests {
-    use nalgebra::Vector3;
+    use nalgebra::{Point2, Vector3};
 
     use super::*;
     use crate::events::{Event, EventKind, Sample, ShotKind};

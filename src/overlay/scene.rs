@@ -91,7 +91,7 @@ impl Scene {
     /// A scene of `shots` with the rulings that count, by shot.
     pub fn new(mut shots: Vec<Shot>, rulings: BTreeMap<u32, Ruling>) -> Self {
         shots.sort_by_key(|s| s.start);
-        let mut cue_balls = BySeat::default();
+        let mut cue_balls: BySeat<Option<Ball>> = BySeat::default();
         let told = shots
             .into_iter()
             .map(|shot| {
