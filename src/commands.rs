@@ -11,13 +11,16 @@ use rayon::prelude::*;
 
 use cuemark::calibration::{self, NoseCorners};
 use cuemark::config;
+use cuemark::events::notation;
 use cuemark::pipeline::analyse::{self, Done, Job};
 use cuemark::pipeline::burn::{self, Burn};
 use cuemark::pipeline::progress::Screen;
-use cuemark::rules::{self, MatchScorer, MatchSetup};
-use cuemark::sinks::{folder, result, shot_table, summary};
+use cuemark::rules::{MatchScorer, MatchSetup};
+use cuemark::sinks::{Sink, folder, result, shot_table, summary};
 use cuemark::space::ImagePoint;
 use cuemark::table::Table;
+use cuemark::text::Speaker;
+use cuemark::update::Update;
 
 use crate::cli;
 
@@ -177,41 +180,43 @@ pub fn calibrate(args: &cli::Calibrate) -> Outcome {
 }
 
 pub fn rule(args: &cli::Rule) -> Outcome {
-    if let Some(path) = &args.cases {
-        let file = fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mut stdout = std::io::stdout().lock();
-        let _ = (std::io::BufReader::new(file), &mut stdout);
-        anyhow::bail!("case files cannot be run yet");
-    }
-    let Some(path) = &args.match_log else {
-        anyhow::bail!("nothing to rule on; give --cases or --match");
-    };
-    rule_again(path)
-}
-
-/// Rules anew on the shots of a `match.jsonl`.
-fn rule_again(path: &Path) -> Outcome {
-    let recorded = result::read_match(path)?;
-    let setup = MatchSetup {
-        game: config::supported(recorded.header.game.parse().map_err(anyhow::Error::msg)?)?,
-        ..MatchSetup::default()
-    };
-    let table = Table {
-        length_m: recorded.header.table.length_m,
-        width_m: recorded.header.table.width_m,
-        ball_radius_m: recorded.header.ball_radius_m,
-        ..Table::CAROM
+    let (shots, setup, table) = match (&args.match_log, &args.shot) {
+        (Some(path), _) => {
+            let recorded = result::read_match(path)?;
+            let setup = MatchSetup {
+                game: config::supported(recorded.header.game.parse().map_err(anyhow::Error::msg)?)?,
+                ..MatchSetup::default()
+            };
+            let table = Table {
+                length_m: recorded.header.table.length_m,
+                width_m: recorded.header.table.width_m,
+                ball_radius_m: recorded.header.ball_radius_m,
+                ..Table::CAROM
+            };
+            (recorded.shots, setup, table)
+        }
+        (None, Some(shot)) => {
+            let shot = notation::parse(shot).with_context(|| format!("'{shot}' is not a shot"))?;
+            (vec![shot], MatchSetup::default(), Table::CAROM)
+        }
+        (None, None) => anyhow::bail!("nothing to rule on; give --match or --shot"),
     };
     let mut scorer = MatchScorer::new(&table, &setup);
+    let speaker = Speaker::new();
     let mut tally = summary::Tally::default();
-    for shot in recorded.shots {
+    for shot in shots {
         let rulings = scorer.play(&shot);
-        cuemark::sinks::Sink::take(&mut tally, &cuemark::update::Update::Shot(shot.into()))?;
-        for ruling in rulings {
-            cuemark::sinks::Sink::take(&mut tally, &cuemark::update::Update::Ruling(ruling.into()))?;
+        tally.take(&Update::Shot(shot.into()))?;
+        for mut ruling in rulings {
+            speaker.word(&mut ruling);
+            tally.take(&Update::Ruling(ruling.into()))?;
         }
     }
-    print(&(shot_table::table(tally.rows()) + "\n"))?;
+    let mut text = shot_table::table(tally.rows()) + "\n";
+    if let (Some(_), Some(ruling)) = (&args.shot, tally.rows().first().and_then(|row| row.ruling.as_ref())) {
+        text.push_str(&format!("\n{}\n", ruling.text.en));
+    }
+    print(&text)?;
     Ok(true)
 }
 

@@ -60,9 +60,16 @@ impl Referee {
                 return updates;
             }
             if self.usual_step_s > 0.0 && step > GAP_TOLD_S && step > GAP_FACTOR * self.usual_step_s {
-                updates.push(Update::FramesLost { after: last, gap_s: step });
+                updates.push(Update::FramesLost {
+                    after: last,
+                    gap_s: step,
+                });
             } else {
-                self.usual_step_s = if self.usual_step_s > 0.0 { 0.95 * self.usual_step_s + 0.05 * step } else { step };
+                self.usual_step_s = if self.usual_step_s > 0.0 {
+                    0.95 * self.usual_step_s + 0.05 * step
+                } else {
+                    step
+                };
             }
         }
         self.last = Some(seen.at);

@@ -120,14 +120,23 @@ impl BallPath {
         let known: Vec<&Piece> = self.pieces.iter().filter(|p| p.knows_velocity()).collect();
         known
             .windows(2)
-            .map(|w| Change { ball: self.ball, before: w[0].clone(), after: w[1].clone(), lo: w[0].t_last, hi: w[1].t_first })
+            .map(|w| Change {
+                ball: self.ball,
+                before: w[0].clone(),
+                after: w[1].clone(),
+                lo: w[0].t_last,
+                hi: w[1].t_first,
+            })
             .collect()
     }
 
     /// The piece that holds at `t` (the nearest in time when `t` falls in a gap).
     pub fn piece_at(&self, t: f64) -> Option<&Piece> {
         let gap = |p: &Piece| (p.t_first - t).max(t - p.t_last).max(0.0);
-        self.pieces.iter().filter(|p| p.knows_velocity()).min_by(|a, b| gap(a).total_cmp(&gap(b)))
+        self.pieces
+            .iter()
+            .filter(|p| p.knows_velocity())
+            .min_by(|a, b| gap(a).total_cmp(&gap(b)))
     }
 }
 
@@ -172,7 +181,12 @@ impl Scene<'_> {
         let sigma = (sq(a.place_sigma(t)) + sq(c.place_sigma(t))).sqrt();
         let rate = (c.velocity(t) - a.velocity(t)).dot(&along).abs();
         let miss = (c.place(t) - a.place(t)).dot(&along).abs();
-        Meeting { t, t_err: (sigma / rate.max(1e-3)).min(hi - lo), miss, sigma }
+        Meeting {
+            t,
+            t_err: (sigma / rate.max(1e-3)).min(hi - lo),
+            miss,
+            sigma,
+        }
     }
 
     /// Paths of another ball before and after about `t`.
@@ -180,11 +194,11 @@ impl Scene<'_> {
         let slack = self.slack() + self.step_s;
         let middle = 0.5 * (lo + hi);
         let overlap = |c: &&Change| c.ball == ball && c.lo - slack <= hi && c.hi + slack >= lo;
-        let nearest = self
-            .changes
-            .iter()
-            .filter(overlap)
-            .min_by(|p, q| (0.5 * (p.lo + p.hi) - middle).abs().total_cmp(&(0.5 * (q.lo + q.hi) - middle).abs()));
+        let nearest = self.changes.iter().filter(overlap).min_by(|p, q| {
+            (0.5 * (p.lo + p.hi) - middle)
+                .abs()
+                .total_cmp(&(0.5 * (q.lo + q.hi) - middle).abs())
+        });
         if let Some(change) = nearest {
             return Some((&change.before, &change.after));
         }
@@ -202,7 +216,11 @@ impl Scene<'_> {
         for k in 0..steps {
             let (t0, t1) = (lo + h * f64::from(k), lo + h * f64::from(k + 1));
             let (g0, g1) = (gap(t0), gap(t1));
-            let crosses = if leaving { g0 <= 0.0 && g1 > 0.0 } else { g0 > 0.0 && g1 <= 0.0 };
+            let crosses = if leaving {
+                g0 <= 0.0 && g1 > 0.0
+            } else {
+                g0 > 0.0 && g1 <= 0.0
+            };
             if crosses {
                 found = Some(t0 + h * g0 / (g0 - g1));
                 if !leaving {
@@ -227,7 +245,9 @@ impl Scene<'_> {
     /// end of the first and as the beginning of the second.
     pub fn explain(&self, change: &Change) -> Vec<Explanation> {
         let mut all = self.explain_as_split(change);
-        let Some(path) = self.paths.iter().find(|p| p.ball == change.ball) else { return all };
+        let Some(path) = self.paths.iter().find(|p| p.ball == change.ball) else {
+            return all;
+        };
         let inner = change.after.first.saturating_sub(change.before.last + 1);
         if inner > 0 {
             for e in &mut all {
@@ -239,10 +259,21 @@ impl Scene<'_> {
                 let (last, first) = (change.before.last + to_before, change.before.last + to_before + 1);
                 let before = pieces::fit(&path.points, change.before.first, last, change.before.terms);
                 let after = pieces::fit(&path.points, first, change.after.last, change.after.terms);
-                let (Some(before), Some(after)) = (before, after) else { continue };
+                let (Some(before), Some(after)) = (before, after) else {
+                    continue;
+                };
                 let worse = (before.chi2 - change.before.chi2).max(0.0) + (after.chi2 - change.after.chi2).max(0.0);
-                let other = Change { ball: change.ball, lo: before.t_last, hi: after.t_first, before, after };
-                all.extend(self.explain_as_split(&other).into_iter().map(|e| Explanation { price: e.price + worse, ..e }));
+                let other = Change {
+                    ball: change.ball,
+                    lo: before.t_last,
+                    hi: after.t_first,
+                    before,
+                    after,
+                };
+                all.extend(self.explain_as_split(&other).into_iter().map(|e| Explanation {
+                    price: e.price + worse,
+                    ..e
+                }));
             }
         }
         all.sort_by(|a, b| a.price.total_cmp(&b.price));
@@ -305,7 +336,10 @@ impl Scene<'_> {
         let gap = c.place(t) - a.place(t);
         let sigma_v = (sq(velocity_sigma(a, t)) + sq(velocity_sigma(c, t))).sqrt();
         let sigma_p = (sq(a.place_sigma(t)) + sq(c.place_sigma(t)) + sq(0.5 * self.step_s * sigma_v)).sqrt();
-        Explanation { steps: Vec::new(), price: sq(dv.norm() / sigma_v) + sq(gap.norm() / sigma_p) }
+        Explanation {
+            steps: Vec::new(),
+            price: sq(dv.norm() / sigma_v) + sq(gap.norm() / sigma_p),
+        }
     }
 
     /// Price of a rebound from the velocities on its two sides.
@@ -330,7 +364,11 @@ impl Scene<'_> {
         if va.dot(&n) < -0.05 || vc.dot(&n) > 0.05 {
             return None;
         }
-        let place = if a.place_sigma(m.t) < c.place_sigma(m.t) { a.place(m.t) } else { c.place(m.t) };
+        let place = if a.place_sigma(m.t) < c.place_sigma(m.t) {
+            a.place(m.t)
+        } else {
+            c.place(m.t)
+        };
         let beyond = self.beyond_rail(place, rail);
         let at_line = (sq(m.sigma) + sq(GEOMETRY_M)).sqrt();
         let tangent = V2::new(-n.y, n.x);
@@ -344,7 +382,14 @@ impl Scene<'_> {
             + sq(side / side_sigma)
             + Self::rebound_price(rail, va, vc, sigma_v.0, sigma_v.1);
         let push_err = (sq(sigma_v.0) + sq(sigma_v.1)).sqrt();
-        let steps = vec![Step { what: What::Rail(rail), t: m.t, t_err: m.t_err, place, push: vc - va, push_err }];
+        let steps = vec![Step {
+            what: What::Rail(rail),
+            t: m.t,
+            t_err: m.t_err,
+            place,
+            push: vc - va,
+            push_err,
+        }];
         Some(Explanation { steps, price })
     }
 
@@ -366,9 +411,20 @@ impl Scene<'_> {
             let place = a.place(m.t);
             price += sq(self.beyond_rail(place, rail) / (sq(m.sigma) + sq(GEOMETRY_M)).sqrt()) + sq(m.miss / m.sigma.max(0.001));
             let spread = (sq(velocity_sigma(a, m.t)) + sq(velocity_sigma(c, m.t))).sqrt();
-            price += outside(back, (RESTITUTION.0 * into, RESTITUTION.1 * into), (RESTITUTION_SPREAD + RAIL_TANGENTIAL_SHARE) * into + spread);
+            price += outside(
+                back,
+                (RESTITUTION.0 * into, RESTITUTION.1 * into),
+                (RESTITUTION_SPREAD + RAIL_TANGENTIAL_SHARE) * into + spread,
+            );
             let push = n * -(into + back);
-            steps.push(Step { what: What::Rail(rail), t: m.t, t_err: m.t_err, place, push, push_err: spread });
+            steps.push(Step {
+                what: What::Rail(rail),
+                t: m.t,
+                t_err: m.t_err,
+                place,
+                push,
+                push_err: spread,
+            });
         }
         steps.sort_by(|x, y| x.t.total_cmp(&y.t));
         Some(Explanation { steps, price })
@@ -398,8 +454,18 @@ impl Scene<'_> {
         let price = 2.0 * PRICE_PER_EVENT
             + Self::rebound_price(p, va, between, velocity_sigma(a, t1), sigma_between)
             + Self::rebound_price(q, between, vc, sigma_between, velocity_sigma(c, t2));
-        let step = |rail, t, t_err, place, push| Step { what: What::Rail(rail), t, t_err, place, push, push_err: sigma_between };
-        Some(Explanation { steps: vec![step(p, t1, e1, from, between - va), step(q, t2, e2, to, vc - between)], price })
+        let step = |rail, t, t_err, place, push| Step {
+            what: What::Rail(rail),
+            t,
+            t_err,
+            place,
+            push,
+            push_err: sigma_between,
+        };
+        Some(Explanation {
+            steps: vec![step(p, t1, e1, from, between - va), step(q, t2, e2, to, vc - between)],
+            price,
+        })
     }
 
     /// Price of a contact from the change of velocity of `ball` along the line from the partner's centre.
@@ -424,10 +490,17 @@ impl Scene<'_> {
         let own = self.meet(a, c, dv.normalize(), change.lo, change.hi);
         let mut times = vec![(own.t, own.t_err)];
         // What follows the contact may hold a rail too, so the way apart counts only where the way together is not known.
-        times.extend(self.touch_time(a, pa, lo, hi, false).or_else(|| self.touch_time(c, pc, lo, hi, true)));
+        times.extend(
+            self.touch_time(a, pa, lo, hi, false)
+                .or_else(|| self.touch_time(c, pc, lo, hi, true)),
+        );
         let (t, t_err, spread) = self.weighted(&times);
         let best = |x: &Piece, y: &Piece| {
-            if x.place_sigma(t) <= y.place_sigma(t) { (x.place(t), x.place_sigma(t)) } else { (y.place(t), y.place_sigma(t)) }
+            if x.place_sigma(t) <= y.place_sigma(t) {
+                (x.place(t), x.place_sigma(t))
+            } else {
+                (y.place(t), y.place_sigma(t))
+            }
         };
         let (here, s_here) = best(a, c);
         let (there, s_there) = (pa.place(t), pa.place_sigma(t));
@@ -444,8 +517,18 @@ impl Scene<'_> {
             // Balls do not move apart before they touch.
             + sq(closing.max(0.0) / (sigma_v + velocity_sigma(pa, t)));
         let place = here - n * self.table.ball_radius_m;
-        let step = Step { what: What::Contact(other), t, t_err, place, push: vc - va, push_err: sigma_v };
-        Some(Explanation { steps: vec![step], price })
+        let step = Step {
+            what: What::Contact(other),
+            t,
+            t_err,
+            place,
+            push: vc - va,
+            push_err: sigma_v,
+        };
+        Some(Explanation {
+            steps: vec![step],
+            price,
+        })
     }
 
     /// Two balls at once: this one was pushed along both lines of centres, as a ball frozen to another is.
@@ -482,7 +565,10 @@ impl Scene<'_> {
             push: lines[k] * parts[k],
             push_err: err,
         };
-        Some(Explanation { steps: vec![step(p, 0), step(q, 1)], price })
+        Some(Explanation {
+            steps: vec![step(p, 0), step(q, 1)],
+            price,
+        })
     }
 
     /// Mean of several measurements of one time, its error, and how badly they disagree (squared deviations).
@@ -490,7 +576,10 @@ impl Scene<'_> {
         let weight = |e: f64| 1.0 / sq(e.max(1e-4));
         let total: f64 = times.iter().map(|x| weight(x.1)).sum();
         let t = times.iter().map(|x| x.0 * weight(x.1)).sum::<f64>() / total;
-        let spread = times.iter().map(|x| sq((x.0 - t) / (sq(x.1) + sq(0.15 * self.step_s)).sqrt())).sum();
+        let spread = times
+            .iter()
+            .map(|x| sq((x.0 - t) / (sq(x.1) + sq(0.15 * self.step_s)).sqrt()))
+            .sum();
         (t, (1.0 / total).sqrt(), spread)
     }
 
@@ -511,10 +600,17 @@ impl Scene<'_> {
     fn contact_then_rail(&self, change: &Change, other: Ball, rail: Rail) -> Vec<Explanation> {
         let (a, c) = (&change.before, &change.after);
         let (lo, hi) = (change.lo - self.slack(), change.hi + self.slack());
-        let Some((pa, pc)) = self.partner(other, change.lo, change.hi) else { return Vec::new() };
-        let Some((t_rail, e_rail)) = self.line_time(c, rail, lo, hi) else { return Vec::new() };
+        let Some((pa, pc)) = self.partner(other, change.lo, change.hi) else {
+            return Vec::new();
+        };
+        let Some((t_rail, e_rail)) = self.line_time(c, rail, lo, hi) else {
+            return Vec::new();
+        };
         let mut out = Vec::new();
-        for (t_hit, e_hit) in [self.partner_time(pa, pc), self.touch_time(a, pa, lo, hi, false)].into_iter().flatten() {
+        for (t_hit, e_hit) in [self.partner_time(pa, pc), self.touch_time(a, pa, lo, hi, false)]
+            .into_iter()
+            .flatten()
+        {
             if t_hit < lo || t_hit > hi {
                 continue;
             }
@@ -534,14 +630,34 @@ impl Scene<'_> {
             }
             let sigma_between = (sq(a.place_sigma(t_hit)) + sq(c.place_sigma(t_rail)) + sq(GEOMETRY_M)).sqrt() / dt
                 + between.norm() * (e_hit + e_rail) / dt;
-            let (hit, price) = self.hit(a.place(t_hit), a.place_sigma(t_hit), a.velocity(t_hit), between, velocity_sigma(a, t_hit) + sigma_between, pa, other, t_hit, e_hit);
+            let (hit, price) = self.hit(
+                a.place(t_hit),
+                a.place_sigma(t_hit),
+                a.velocity(t_hit),
+                between,
+                velocity_sigma(a, t_hit) + sigma_between,
+                pa,
+                other,
+                t_hit,
+                e_hit,
+            );
             let vc = c.velocity(t_rail);
             let price = 2.0 * PRICE_PER_EVENT
                 + price
                 + sq(late)
                 + Self::rebound_price(rail, between, vc, sigma_between, velocity_sigma(c, t_rail));
-            let bounce = Step { what: What::Rail(rail), t: t_rail, t_err: e_rail, place: c.place(t_rail), push: vc - between, push_err: sigma_between };
-            out.push(Explanation { steps: vec![hit, bounce], price });
+            let bounce = Step {
+                what: What::Rail(rail),
+                t: t_rail,
+                t_err: e_rail,
+                place: c.place(t_rail),
+                push: vc - between,
+                push_err: sigma_between,
+            };
+            out.push(Explanation {
+                steps: vec![hit, bounce],
+                price,
+            });
         }
         out
     }
@@ -553,14 +669,21 @@ impl Scene<'_> {
         if a.is_rest() {
             return Vec::new();
         }
-        let Some((pa, pc)) = self.partner(other, change.lo, change.hi) else { return Vec::new() };
-        let Some((t_rail, e_rail)) = self.line_time(a, rail, lo, hi) else { return Vec::new() };
+        let Some((pa, pc)) = self.partner(other, change.lo, change.hi) else {
+            return Vec::new();
+        };
+        let Some((t_rail, e_rail)) = self.line_time(a, rail, lo, hi) else {
+            return Vec::new();
+        };
         let va = a.velocity(t_rail);
         if va.dot(&rail.outward()) <= 0.0 {
             return Vec::new();
         }
         let mut out = Vec::new();
-        for (t_hit, e_hit) in [self.partner_time(pa, pc), self.touch_time(c, pc, lo, hi, true)].into_iter().flatten() {
+        for (t_hit, e_hit) in [self.partner_time(pa, pc), self.touch_time(c, pc, lo, hi, true)]
+            .into_iter()
+            .flatten()
+        {
             if t_hit <= t_rail + 1e-4 || t_hit > hi {
                 continue;
             }
@@ -568,17 +691,49 @@ impl Scene<'_> {
             let between = (c.place(t_hit) - a.place(t_rail)) / dt;
             let sigma_between = (sq(c.place_sigma(t_hit)) + sq(a.place_sigma(t_rail)) + sq(GEOMETRY_M)).sqrt() / dt
                 + between.norm() * (e_hit + e_rail) / dt;
-            let (hit, price) = self.hit(c.place(t_hit), c.place_sigma(t_hit), between, c.velocity(t_hit), velocity_sigma(c, t_hit) + sigma_between, pa, other, t_hit, e_hit);
-            let price = 2.0 * PRICE_PER_EVENT + price + Self::rebound_price(rail, va, between, velocity_sigma(a, t_rail), sigma_between);
-            let bounce = Step { what: What::Rail(rail), t: t_rail, t_err: e_rail, place: a.place(t_rail), push: between - va, push_err: sigma_between };
-            out.push(Explanation { steps: vec![bounce, hit], price });
+            let (hit, price) = self.hit(
+                c.place(t_hit),
+                c.place_sigma(t_hit),
+                between,
+                c.velocity(t_hit),
+                velocity_sigma(c, t_hit) + sigma_between,
+                pa,
+                other,
+                t_hit,
+                e_hit,
+            );
+            let price =
+                2.0 * PRICE_PER_EVENT + price + Self::rebound_price(rail, va, between, velocity_sigma(a, t_rail), sigma_between);
+            let bounce = Step {
+                what: What::Rail(rail),
+                t: t_rail,
+                t_err: e_rail,
+                place: a.place(t_rail),
+                push: between - va,
+                push_err: sigma_between,
+            };
+            out.push(Explanation {
+                steps: vec![bounce, hit],
+                price,
+            });
         }
         out
     }
 
     /// A contact at a known time, with the velocities of this ball on both sides of it.
     #[allow(clippy::too_many_arguments)]
-    fn hit(&self, here: V2, s_here: f64, before: V2, after: V2, sigma_v: f64, pa: &Piece, other: Ball, t: f64, t_err: f64) -> (Step, f64) {
+    fn hit(
+        &self,
+        here: V2,
+        s_here: f64,
+        before: V2,
+        after: V2,
+        sigma_v: f64,
+        pa: &Piece,
+        other: Ball,
+        t: f64,
+        t_err: f64,
+    ) -> (Step, f64) {
         let there = pa.place(t);
         let apart = here - there;
         let n = apart / apart.norm().max(1e-6);
@@ -589,7 +744,17 @@ impl Scene<'_> {
             + Self::impulse_price(push, n, sigma_v)
             + sq(closing.max(0.0) / (sigma_v + velocity_sigma(pa, t)));
         let place = here - n * self.table.ball_radius_m;
-        (Step { what: What::Contact(other), t, t_err, place, push, push_err: sigma_v }, price)
+        (
+            Step {
+                what: What::Contact(other),
+                t,
+                t_err,
+                place,
+                push,
+                push_err: sigma_v,
+            },
+            price,
+        )
     }
 
     /// How badly two accounts of one contact disagree: opposite impulses, equal times (squared deviations).
@@ -639,11 +804,21 @@ impl Scene<'_> {
         let n = v.normalize();
         let side = (c.place(m.t) - a.place(m.t)).dot(&V2::new(-n.y, n.x));
         let price = PRICE_PER_EVENT + sq(m.miss / m.sigma.max(0.001)) + sq(side / (sq(m.sigma) + sq(0.001)).sqrt());
-        Some(Explanation { steps: vec![Self::struck(m.t, m.t_err, a.place(m.t), v)], price })
+        Some(Explanation {
+            steps: vec![Self::struck(m.t, m.t_err, a.place(m.t), v)],
+            price,
+        })
     }
 
     fn struck(t: f64, t_err: f64, place: V2, push: V2) -> Step {
-        Step { what: What::Strike, t, t_err, place, push, push_err: 0.1 * push.norm() }
+        Step {
+            what: What::Strike,
+            t,
+            t_err,
+            place,
+            push,
+            push_err: 0.1 * push.norm(),
+        }
     }
 
     /// The cue struck the ball and it met another before it was seen moving long enough to know its speed.
@@ -677,10 +852,17 @@ impl Scene<'_> {
         let price = 2.0 * PRICE_PER_EVENT
             + hit_price
             + sq(off.norm() / (sigma_here + travel.norm() * sigma_v / speed))
-            + outside(t_strike, (change.lo - self.slack(), change.hi + self.slack()), 0.2 * self.step_s)
+            + outside(
+                t_strike,
+                (change.lo - self.slack(), change.hi + self.slack()),
+                0.2 * self.step_s,
+            )
             + sq((-travel.dot(&direction)).max(0.0) / sigma_here);
         let t_err = (sq(e_hit) + sq(sigma_here / speed) + sq(travel.norm() * sigma_v / sq(speed))).sqrt();
-        Some(Explanation { steps: vec![Self::struck(t_strike, t_err, from, before), hit], price })
+        Some(Explanation {
+            steps: vec![Self::struck(t_strike, t_err, from, before), hit],
+            price,
+        })
     }
 
     /// The cue struck the ball and it met a rail before it was seen moving long enough to know its speed.
@@ -697,7 +879,10 @@ impl Scene<'_> {
         }
         // Speed before the rail: from a reading on the way when there is one, else from the rebound.
         let path = self.paths.iter().find(|p| p.ball == change.ball)?;
-        let on_way = path.points.iter().find(|p| p.t > change.lo + 1e-6 && p.t < t_rail.min(change.hi - 1e-6));
+        let on_way = path
+            .points
+            .iter()
+            .find(|p| p.t > change.lo + 1e-6 && p.t < t_rail.min(change.hi - 1e-6));
         let typical = -vc.dot(&n) / (0.5 * (RESTITUTION.0 + RESTITUTION.1)) / (travel.dot(&n) / travel.norm()).max(0.05);
         let (speed, speed_err) = match on_way {
             Some(p) if t_rail - p.t > 0.2 * self.step_s => {
@@ -717,8 +902,22 @@ impl Scene<'_> {
         let price = 2.0 * PRICE_PER_EVENT
             + off
             + Self::rebound_price(rail, before, vc, speed_err, velocity_sigma(c, t_rail))
-            + outside(t_strike, (change.lo - self.slack(), change.hi + self.slack()), 0.2 * self.step_s + t_err);
-        let bounce = Step { what: What::Rail(rail), t: t_rail, t_err: e_rail, place: c.place(t_rail), push: vc - before, push_err: speed_err };
-        Some(Explanation { steps: vec![Self::struck(t_strike, t_err, from, before), bounce], price })
+            + outside(
+                t_strike,
+                (change.lo - self.slack(), change.hi + self.slack()),
+                0.2 * self.step_s + t_err,
+            );
+        let bounce = Step {
+            what: What::Rail(rail),
+            t: t_rail,
+            t_err: e_rail,
+            place: c.place(t_rail),
+            push: vc - before,
+            push_err: speed_err,
+        };
+        Some(Explanation {
+            steps: vec![Self::struck(t_strike, t_err, from, before), bounce],
+            price,
+        })
     }
 }

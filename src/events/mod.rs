@@ -3,11 +3,11 @@
 
 mod causes;
 mod near;
+pub mod notation;
 mod pieces;
 mod reconstruct;
 mod settle;
 mod shots;
-pub mod notation;
 
 use std::collections::BTreeMap;
 
@@ -248,7 +248,11 @@ pub struct EventFinder {
 impl EventFinder {
     /// A finder for these balls on a table of these sizes.
     pub fn new(table: Table, balls: impl Iterator<Item = Ball>) -> Self {
-        Self { table, shots: shots::ShotFinder::new(balls), next_no: 1 }
+        Self {
+            table,
+            shots: shots::ShotFinder::new(balls),
+            next_no: 1,
+        }
     }
 
     /// Takes a frame and the readings that began to count with it; returns a shot when one has just ended.

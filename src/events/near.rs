@@ -25,12 +25,20 @@ const UNSEEN: f64 = 0.1;
 const VISIBLE_SIGMAS: f64 = 5.0;
 
 fn doubt(t: f64, kind: EventKind, place: TablePoint, t_err_s: f64) -> Event {
-    Event { at: Timestamp::saturating(t), kind, place: Some(place), t_err_s, confidence: Confidence::new(UNSEEN) }
+    Event {
+        at: Timestamp::saturating(t),
+        kind,
+        place: Some(place),
+        t_err_s,
+        confidence: Confidence::new(UNSEEN),
+    }
 }
 
 /// Whether an event of this kind is known about `t`.
 fn known(events: &[Event], kind: EventKind, t: f64) -> bool {
-    events.iter().any(|e| e.kind == kind && (e.at.secs() - t).abs() < SAME_TOUCH_S)
+    events
+        .iter()
+        .any(|e| e.kind == kind && (e.at.secs() - t).abs() < SAME_TOUCH_S)
 }
 
 /// Touches that cannot be excluded.
@@ -58,7 +66,10 @@ fn rails(paths: &[BallPath], table: &Table, events: &[Event]) -> Vec<Event> {
                 for rail in RAILS {
                     let gap = table.distance_to_nose_m(place, rail) - table.rail_contact_distance_m();
                     let kind = EventKind::Rail { ball: path.ball, rail };
-                    if gap < RAIL_REACH_M + piece.place_sigma(point.t) && !known(events, kind, point.t) && !known(&out, kind, point.t) {
+                    if gap < RAIL_REACH_M + piece.place_sigma(point.t)
+                        && !known(events, kind, point.t)
+                        && !known(&out, kind, point.t)
+                    {
                         out.push(doubt(point.t, kind, place, 0.5 * SAME_TOUCH_S));
                     }
                 }
@@ -71,7 +82,11 @@ fn rails(paths: &[BallPath], table: &Table, events: &[Event]) -> Vec<Event> {
 /// The least change of velocity that the readings on the shorter side of `t` within a piece would show.
 fn visible_impulse(piece: &Piece, path: &BallPath, t: f64) -> f64 {
     let side = (t - piece.t_first).min(piece.t_last - t).max(0.0);
-    let n = path.points[piece.first..=piece.last].iter().filter(|p| (p.t - t).abs() <= side).count() / 2;
+    let n = path.points[piece.first..=piece.last]
+        .iter()
+        .filter(|p| (p.t - t).abs() <= side)
+        .count()
+        / 2;
     if n < 2 || side <= 0.0 {
         return f64::INFINITY;
     }
@@ -85,7 +100,9 @@ fn contacts(paths: &[BallPath], table: &Table, events: &[Event], step_s: f64) ->
     for (i, p) in paths.iter().enumerate() {
         for q in &paths[i + 1..] {
             let kind = EventKind::contact(p.ball, q.ball);
-            let (Some(first), Some(last)) = (p.points.first(), p.points.last()) else { continue };
+            let (Some(first), Some(last)) = (p.points.first(), p.points.last()) else {
+                continue;
+            };
             let mut least: Option<(f64, f64)> = None;
             let mut t = first.t;
             while t < last.t {

@@ -82,7 +82,11 @@ impl Piece {
         let powers = Vector3::new(1.0, u, u * u);
         let fitted = (powers.transpose() * self.covariance * powers)[0].max(0.0);
         let beyond = (self.t_first - t).max(t - self.t_last).max(0.0);
-        let unknown = if self.terms == 1 && self.len() < 3 { UNKNOWN_SPEED_M_S * beyond } else { 0.0 };
+        let unknown = if self.terms == 1 && self.len() < 3 {
+            UNKNOWN_SPEED_M_S * beyond
+        } else {
+            0.0
+        };
         (fitted + unknown * unknown).sqrt()
     }
 
@@ -91,7 +95,11 @@ impl Piece {
         let u = t - self.origin;
         let powers = Vector3::new(0.0, 1.0, 2.0 * u);
         let fitted = (powers.transpose() * self.covariance * powers)[0].max(0.0);
-        let unknown = if self.terms == 1 && self.len() < 3 { UNKNOWN_SPEED_M_S } else { 0.0 };
+        let unknown = if self.terms == 1 && self.len() < 3 {
+            UNKNOWN_SPEED_M_S
+        } else {
+            0.0
+        };
         (fitted + unknown * unknown).sqrt()
     }
 }
@@ -136,7 +144,17 @@ impl Sums {
             1 => Matrix3::new(s[0], 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
             2 => Matrix3::new(s[0], s[1], 0.0, s[1], s[2], 0.0, 0.0, 0.0, 1.0),
             // The coefficient of t^2 is half the acceleration.
-            _ => Matrix3::new(s[0], s[1], s[2], s[1], s[2], s[3], s[2], s[3], s[4] + (2.0 / ACCELERATION_PRIOR_M_S2).powi(2)),
+            _ => Matrix3::new(
+                s[0],
+                s[1],
+                s[2],
+                s[1],
+                s[2],
+                s[3],
+                s[2],
+                s[3],
+                s[4] + (2.0 / ACCELERATION_PRIOR_M_S2).powi(2),
+            ),
         };
         let mut inverse = m.try_inverse()?;
         let keep = |v: [f64; 3]| Vector3::new(v[0], if terms > 1 { v[1] } else { 0.0 }, if terms > 2 { v[2] } else { 0.0 });
@@ -190,7 +208,18 @@ pub(crate) fn fit(points: &[Point], first: usize, last: usize, terms: usize) -> 
     x[0] += place0.x;
     y[0] += place0.y;
     let (t_first, t_last) = (points[first].t, points[last].t);
-    Some(Piece { first, last, t_first, t_last, origin, x, y, covariance, terms, chi2 })
+    Some(Piece {
+        first,
+        last,
+        t_first,
+        t_last,
+        origin,
+        x,
+        y,
+        covariance,
+        terms,
+        chi2,
+    })
 }
 
 /// Splits the readings into pieces; every reading belongs to exactly one.
@@ -231,7 +260,9 @@ pub(crate) fn split(points: &[Point]) -> Vec<Piece> {
         j = i;
     }
     cuts.reverse();
-    cuts.into_iter().filter_map(|(a, b, terms)| fit(points, a, b, terms)).collect()
+    cuts.into_iter()
+        .filter_map(|(a, b, terms)| fit(points, a, b, terms))
+        .collect()
 }
 
 #[cfg(test)]
@@ -247,7 +278,12 @@ mod tests {
                 let x = if t < 0.5 { 2.0 * t } else { 1.0 - 1.6 * (t - 0.5) };
                 // A deterministic stand-in for noise, up to half a standard deviation.
                 let wobble = 0.0005 * (f64::from(k) * 2.399).sin();
-                Point { t, x: x + wobble, y: 0.3 * t - wobble, sigma: 0.001 }
+                Point {
+                    t,
+                    x: x + wobble,
+                    y: 0.3 * t - wobble,
+                    sigma: 0.001,
+                }
             })
             .collect();
         let pieces = split(&points);
@@ -259,8 +295,14 @@ mod tests {
 
     #[test]
     fn rest_is_one_piece_without_velocity() {
-        let points: Vec<Point> =
-            (0..40).map(|k| Point { t: f64::from(k) / 30.0, x: 0.1, y: 0.2 + 0.0003 * (f64::from(k) * 2.399).sin(), sigma: 0.001 }).collect();
+        let points: Vec<Point> = (0..40)
+            .map(|k| Point {
+                t: f64::from(k) / 30.0,
+                x: 0.1,
+                y: 0.2 + 0.0003 * (f64::from(k) * 2.399).sin(),
+                sigma: 0.001,
+            })
+            .collect();
         let pieces = split(&points);
         assert_eq!(pieces.len(), 1);
         assert!(pieces[0].is_rest());

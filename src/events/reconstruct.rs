@@ -3,8 +3,8 @@
 use nalgebra::Vector2;
 
 use super::causes::{BallPath, Change, Explanation, Scene};
-use super::pieces::{self, Piece, Point};
 use super::near;
+use super::pieces::{self, Piece, Point};
 use super::settle::{self, Account, Settlement};
 use super::shots::RawShot;
 use super::{Event, EventKind, Sample, Shot, ShotFlag, ShotKind};
@@ -37,7 +37,12 @@ fn points_of(readings: &[Reading]) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::with_capacity(readings.len());
     for r in readings {
         let sigma = r.sigma_m.clamp(SIGMA_RANGE_M.0, SIGMA_RANGE_M.1).hypot(READING_FLOOR_M);
-        let point = Point { t: r.at.secs(), x: r.place.x(), y: r.place.y(), sigma };
+        let point = Point {
+            t: r.at.secs(),
+            x: r.place.x(),
+            y: r.place.y(),
+            sigma,
+        };
         // The same picture twice (a doubled frame) or a repaired time stamp: time must advance.
         if points.last().is_none_or(|p| point.t > p.t + 1e-6) {
             points.push(point);
@@ -80,7 +85,11 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
         .map(|(ball, readings)| {
             let points = without_spikes(points_of(readings));
             let pieces = pieces::split(&points);
-            BallPath { ball: *ball, points, pieces }
+            BallPath {
+                ball: *ball,
+                points,
+                pieces,
+            }
         })
         .collect();
     for path in &paths {
@@ -91,18 +100,38 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
     let mut changes: Vec<Change> = paths.iter().flat_map(BallPath::changes).collect();
     changes.sort_by(|a, b| (a.lo + a.hi).total_cmp(&(b.lo + b.hi)).then(a.ball.cmp(&b.ball)));
     let step_s = usual_step(&paths);
-    let scene = Scene { table, paths: &paths, changes: &changes, step_s };
-    let accounts: Vec<Account> = changes.iter().map(|c| Account { change: c.clone(), explanations: scene.explain(c) }).collect();
+    let scene = Scene {
+        table,
+        paths: &paths,
+        changes: &changes,
+        step_s,
+    };
+    let accounts: Vec<Account> = changes
+        .iter()
+        .map(|c| Account {
+            change: c.clone(),
+            explanations: scene.explain(c),
+        })
+        .collect();
     let settlement = settle::settle_all(&scene, &accounts);
 
     let mut found: Vec<Event> = Vec::new();
     let mut flags = raw.flags.clone();
     for (k, account) in accounts.iter().enumerate() {
         let strike = settlement.strikes.contains(&k);
-        let Some(chosen) = settlement.chosen[k].map(|i| &account.explanations[i]) else { continue };
+        let Some(chosen) = settlement.chosen[k].map(|i| &account.explanations[i]) else {
+            continue;
+        };
         let ball = account.change.ball;
         if tracing::enabled!(tracing::Level::TRACE) {
-            let describe = |e: &Explanation| format!("{}",if std::ptr::eq(e,chosen){"*"}else{""}) + &format!("{:.1} {:?}", e.price, e.steps.iter().map(|s| (&s.what, s.t)).collect::<Vec<_>>());
+            let describe = |e: &Explanation| {
+                format!("{}", if std::ptr::eq(e, chosen) { "*" } else { "" })
+                    + &format!(
+                        "{:.1} {:?}",
+                        e.price,
+                        e.steps.iter().map(|s| (&s.what, s.t)).collect::<Vec<_>>()
+                    )
+            };
             let top: Vec<String> = account.explanations.iter().take(4).map(describe).collect();
             tracing::trace!(%ball, lo = account.change.lo, hi = account.change.hi, strike, ?top, "change");
         }
@@ -125,8 +154,17 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
     events.extend(settlement.doubts(&events, step_s));
     events.extend(near::unseen(&paths, table, &events, step_s));
     let sure = |e: &&Event| e.confidence.get() >= 0.5;
-    let struck: Vec<Ball> =
-        events.iter().filter(sure).filter_map(|e| if let EventKind::CueStrike { ball } = e.kind { Some(ball) } else { None }).collect();
+    let struck: Vec<Ball> = events
+        .iter()
+        .filter(sure)
+        .filter_map(|e| {
+            if let EventKind::CueStrike { ball } = e.kind {
+                Some(ball)
+            } else {
+                None
+            }
+        })
+        .collect();
     let kind = if struck.len() == 2 { ShotKind::Lag } else { ShotKind::Shot };
     let cue_ball = if struck.len() == 1 { Some(struck[0]) } else { None };
     events.extend(rests(&paths));
@@ -137,8 +175,17 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
         .map(|e| e.at)
         .min()
         .unwrap_or(raw.start_hint);
-    let end = events.iter().filter(|e| matches!(e.kind, EventKind::Rest { .. })).map(|e| e.at).max().unwrap_or(raw.end);
-    let end = if flags.contains(&ShotFlag::EndsBeforeRest) { raw.end } else { end.max(start) };
+    let end = events
+        .iter()
+        .filter(|e| matches!(e.kind, EventKind::Rest { .. }))
+        .map(|e| e.at)
+        .max()
+        .unwrap_or(raw.end);
+    let end = if flags.contains(&ShotFlag::EndsBeforeRest) {
+        raw.end
+    } else {
+        end.max(start)
+    };
     let mut shot = Shot::new(no, kind, start, end, cue_ball, events);
     shot.flags = flags;
     shot.flags.sort_unstable();
@@ -162,7 +209,11 @@ const SURE_ORDER: f64 = 0.999;
 fn unsure_orders(events: &[Event], settlement: &Settlement) -> Vec<(usize, usize, Confidence)> {
     let mut out = Vec::new();
     let touch = |e: &Event| matches!(e.kind, EventKind::BallBall { .. } | EventKind::Rail { .. });
-    let shared = |a: &Event, b: &Event| ALL_BALLS.into_iter().any(|ball| a.kind.involves(ball) && b.kind.involves(ball));
+    let shared = |a: &Event, b: &Event| {
+        ALL_BALLS
+            .into_iter()
+            .any(|ball| a.kind.involves(ball) && b.kind.involves(ball))
+    };
     for (i, a) in events.iter().enumerate() {
         for (j, b) in events.iter().enumerate().skip(i + 1) {
             let apart = b.at.since(a.at);
@@ -170,7 +221,9 @@ fn unsure_orders(events: &[Event], settlement: &Settlement) -> Vec<(usize, usize
             if apart > 5.0 * sigma || !touch(a) || !touch(b) || a.kind == b.kind || !shared(a, b) {
                 continue;
             }
-            let p = settlement.order(&a.kind, &b.kind, a.at.secs()).unwrap_or_else(|| normal_cdf(apart / sigma));
+            let p = settlement
+                .order(&a.kind, &b.kind, a.at.secs())
+                .unwrap_or_else(|| normal_cdf(apart / sigma));
             if (1.0 - SURE_ORDER..SURE_ORDER).contains(&p) {
                 out.push((i, j, Confidence::new(p)));
             }
@@ -191,7 +244,10 @@ fn normal_cdf(z: f64) -> f64 {
 
 /// Median time between readings, seconds.
 fn usual_step(paths: &[BallPath]) -> f64 {
-    let mut steps: Vec<f64> = paths.iter().flat_map(|p| p.points.windows(2).map(|w| w[1].t - w[0].t)).collect();
+    let mut steps: Vec<f64> = paths
+        .iter()
+        .flat_map(|p| p.points.windows(2).map(|w| w[1].t - w[0].t))
+        .collect();
     steps.sort_by(f64::total_cmp);
     steps.get(steps.len() / 2).copied().unwrap_or(1.0 / 30.0)
 }
@@ -201,7 +257,10 @@ fn merged(mut found: Vec<Event>, paths: &[BallPath], table: &Table, step_s: f64)
     found.sort_by_key(|e| e.at);
     let mut out: Vec<Event> = Vec::new();
     for event in found {
-        let same = out.iter_mut().rev().find(|o| o.kind == event.kind && is_same(o, &event, paths, table, step_s));
+        let same = out
+            .iter_mut()
+            .rev()
+            .find(|o| o.kind == event.kind && is_same(o, &event, paths, table, step_s));
         let Some(known) = same else {
             out.push(event);
             continue;
@@ -225,10 +284,15 @@ fn is_same(a: &Event, b: &Event, paths: &[BallPath], table: &Table, step_s: f64)
     match a.kind {
         EventKind::BallBall { .. } => apart <= (SAME_CONTACT_STEPS * step_s).max(3.0 * (a.t_err_s + b.t_err_s).min(step_s)),
         EventKind::Rail { ball, rail } => {
-            let Some(path) = paths.iter().find(|p| p.ball == ball) else { return false };
+            let Some(path) = paths.iter().find(|p| p.ball == ball) else {
+                return false;
+            };
             let contact = table.rail_contact_distance_m();
             let (lo, hi) = (a.at.secs().min(b.at.secs()), a.at.secs().max(b.at.secs()));
-            let away = |t: f64| path.piece_at(t).map_or(0.0, |p| table.distance_to_nose_m(table_point(p.place(t)), rail) - contact);
+            let away = |t: f64| {
+                path.piece_at(t)
+                    .map_or(0.0, |p| table.distance_to_nose_m(table_point(p.place(t)), rail) - contact)
+            };
             // From the line as this ball met it, so that a line that is a little off does not matter.
             let told = |e: &Event| e.place.map_or(0.0, |p| table.distance_to_nose_m(p, rail) - contact);
             let line = told(a).max(told(b));
@@ -251,7 +315,11 @@ fn rests(paths: &[BallPath]) -> Vec<Event> {
         let v = before.velocity(before.t_last);
         let slowing = -before.acceleration().dot(&v) / v.norm().max(1e-6);
         let middle = 0.5 * (before.t_last + last.t_first);
-        let t = if slowing > 0.01 { before.t_last + v.norm() / slowing } else { middle };
+        let t = if slowing > 0.01 {
+            before.t_last + v.norm() / slowing
+        } else {
+            middle
+        };
         let slack = 0.1;
         let t = t.clamp(before.t_last - slack, last.t_first + slack);
         out.push(Event {
@@ -276,7 +344,11 @@ fn samples(path: &BallPath) -> Vec<Sample> {
                 at: Timestamp::saturating(point.t),
                 place: table_point(place),
                 velocity: piece.velocity(point.t),
-                sigma_m: if smooth { piece.place_sigma(point.t).min(point.sigma) } else { point.sigma },
+                sigma_m: if smooth {
+                    piece.place_sigma(point.t).min(point.sigma)
+                } else {
+                    point.sigma
+                },
                 observed: true,
             });
         }

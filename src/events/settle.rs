@@ -115,7 +115,11 @@ fn joint_price(scene: &Scene, accounts: &[Account], cluster: &[usize], chosen: &
             let partner = told.flat_map(|(_, e)| &e.steps).filter(|s| s.what == What::Contact(ball));
             let agreement = partner.map(|s| scene.mismatch(step, s)).fold(f64::INFINITY, f64::min);
             // Each of the two accounts carries half of what they disagree by.
-            price += if agreement.is_finite() { 0.5 * agreement } else { Scene::lone(step) };
+            price += if agreement.is_finite() {
+                0.5 * agreement
+            } else {
+                Scene::lone(step)
+            };
         }
     }
     price
@@ -128,26 +132,49 @@ fn settle(scene: &Scene, accounts: &[Account], cluster: &[usize], strikes: &[usi
         .map(|k| {
             let wanted = strikes.contains(k);
             let all = accounts[*k].explanations.iter().enumerate();
-            all.filter(|(_, e)| is_strike(e) == wanted).map(|(i, _)| i).take(MAX_EXPLANATIONS).collect()
+            all.filter(|(_, e)| is_strike(e) == wanted)
+                .map(|(i, _)| i)
+                .take(MAX_EXPLANATIONS)
+                .collect()
         })
         .collect();
     if options.iter().any(Vec::is_empty) {
         return None;
     }
-    let mut group = Group { cluster: cluster.to_vec(), price: f64::INFINITY, picked: Vec::new(), rivals: BTreeMap::new(), orders: BTreeMap::new() };
+    let mut group = Group {
+        cluster: cluster.to_vec(),
+        price: f64::INFINITY,
+        picked: Vec::new(),
+        rivals: BTreeMap::new(),
+        orders: BTreeMap::new(),
+    };
     for (k, choices) in cluster.iter().zip(&options) {
         let ball = accounts[*k].change.ball;
         for step in choices.iter().flat_map(|i| &accounts[*k].explanations[*i].steps) {
-            group.rivals.insert(kind_of(ball, &step.what), Rival { with: f64::INFINITY, without: f64::INFINITY, told: None });
+            group.rivals.insert(
+                kind_of(ball, &step.what),
+                Rival {
+                    with: f64::INFINITY,
+                    without: f64::INFINITY,
+                    told: None,
+                },
+            );
         }
     }
     let mut counter = vec![0_usize; cluster.len()];
     loop {
         let picked: Vec<usize> = counter.iter().zip(&options).map(|(c, o)| o[*c]).collect();
-        let chosen: Vec<&Explanation> = cluster.iter().zip(&picked).map(|(k, i)| &accounts[*k].explanations[*i]).collect();
+        let chosen: Vec<&Explanation> = cluster
+            .iter()
+            .zip(&picked)
+            .map(|(k, i)| &accounts[*k].explanations[*i])
+            .collect();
         let price = joint_price(scene, accounts, cluster, &chosen);
         for (event, rival) in &mut group.rivals {
-            let mut steps = cluster.iter().zip(&chosen).flat_map(|(k, e)| e.steps.iter().map(|s| (accounts[*k].change.ball, s)));
+            let mut steps = cluster
+                .iter()
+                .zip(&chosen)
+                .flat_map(|(k, e)| e.steps.iter().map(|s| (accounts[*k].change.ball, s)));
             match steps.find(|(ball, s)| kind_of(*ball, &s.what) == *event) {
                 Some((_, step)) if price < rival.with => {
                     rival.with = price;
@@ -160,7 +187,10 @@ fn settle(scene: &Scene, accounts: &[Account], cluster: &[usize], strikes: &[usi
         for (k, explanation) in cluster.iter().zip(&chosen) {
             if let [first, second] = &explanation.steps[..] {
                 let ball = accounts[*k].change.ball;
-                let known = group.orders.entry((kind_of(ball, &first.what), kind_of(ball, &second.what))).or_insert(f64::INFINITY);
+                let known = group
+                    .orders
+                    .entry((kind_of(ball, &first.what), kind_of(ball, &second.what)))
+                    .or_insert(f64::INFINITY);
                 *known = known.min(price);
             }
         }
@@ -207,7 +237,11 @@ pub(crate) fn settle_all(scene: &Scene, accounts: &[Account]) -> Settlement {
     let mut prices = Vec::new();
     for (extra, strikes) in hypotheses {
         let mut price = extra;
-        let mut settled = Settlement { chosen: vec![None; accounts.len()], strikes: strikes.clone(), ..Settlement::default() };
+        let mut settled = Settlement {
+            chosen: vec![None; accounts.len()],
+            strikes: strikes.clone(),
+            ..Settlement::default()
+        };
         for cluster in &clusters {
             let Some(group) = settle(scene, accounts, cluster, &strikes) else {
                 price += 10.0 * UNEXPLAINED_PRICE;
@@ -225,7 +259,9 @@ pub(crate) fn settle_all(scene: &Scene, accounts: &[Account]) -> Settlement {
             best = Some((price, settled));
         }
     }
-    let Some((price, mut settled)) = best else { return Settlement::default() };
+    let Some((price, mut settled)) = best else {
+        return Settlement::default();
+    };
     let temper = (price / (EXPECTED_PRICE * accounts.len().max(1) as f64)).max(1.0);
     let odds: f64 = prices.iter().map(|p| (-0.5 * (p - price) / temper).exp()).sum();
     settled.strike_confidence = 1.0 / odds;
@@ -249,7 +285,11 @@ impl Settlement {
     /// Probability that `a` came before `b`, when one ball's path was explained by both within one change.
     pub fn order(&self, a: &EventKind, b: &EventKind, near: f64) -> Option<f64> {
         let told = |g: &&Group| {
-            let close = g.rivals.get(a).and_then(|r| r.told.as_ref()).is_some_and(|s| (s.t - near).abs() < ORDER_REACH_S);
+            let close = g
+                .rivals
+                .get(a)
+                .and_then(|r| r.told.as_ref())
+                .is_some_and(|s| (s.t - near).abs() < ORDER_REACH_S);
             close && (g.orders.contains_key(&(*a, *b)) || g.orders.contains_key(&(*b, *a)))
         };
         let group = self.groups.iter().find(told)?;

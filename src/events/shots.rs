@@ -87,14 +87,22 @@ fn median_place<'a>(readings: impl Iterator<Item = &'a Reading> + Clone) -> Opti
 impl BallState {
     /// The place where the ball rests now, if it does.
     fn resting_place(&self, now: Timestamp) -> Option<Vector2<f64>> {
-        let window: Vec<&Reading> = self.history.iter().rev().take_while(|r| now.since(r.at) <= REST_WINDOW_S).collect();
+        let window: Vec<&Reading> = self
+            .history
+            .iter()
+            .rev()
+            .take_while(|r| now.since(r.at) <= REST_WINDOW_S)
+            .collect();
         let (newest, oldest) = (window.first()?, window.last()?);
         let span = newest.at.since(oldest.at);
         if window.len() < 4 || span < 0.6 * REST_WINDOW_S {
             return None;
         }
         let half = window.len() / 2;
-        let (late, early) = (median_place(window[..half].iter().copied())?, median_place(window[half..].iter().copied())?);
+        let (late, early) = (
+            median_place(window[..half].iter().copied())?,
+            median_place(window[half..].iter().copied())?,
+        );
         let sigma = median(window.iter().map(|r| r.sigma_m).collect())?;
         // The error of a median of n/2 readings is some 1.25 sigma / sqrt(n/2).
         let noise = 3.0 * 1.25 * sigma * (2.0 / half as f64).sqrt();
@@ -197,7 +205,11 @@ impl ShotFinder {
                 open.flag(ShotFlag::FramesLost);
             }
             // A slow average of the frame interval; one gap hardly moves it.
-            self.usual_step_s = if self.usual_step_s > 0.0 { 0.95 * self.usual_step_s + 0.05 * step.min(2.0 * self.usual_step_s) } else { step };
+            self.usual_step_s = if self.usual_step_s > 0.0 {
+                0.95 * self.usual_step_s + 0.05 * step.min(2.0 * self.usual_step_s)
+            } else {
+                step
+            };
         }
         self.last_frame = Some(now);
         if !seen.table_in_view {
@@ -209,7 +221,11 @@ impl ShotFinder {
                 state.history.push_back(*reading);
             }
         }
-        if self.open.is_some() { self.close_if_at_rest(now) } else { self.open_if_left(now) }
+        if self.open.is_some() {
+            self.close_if_at_rest(now)
+        } else {
+            self.open_if_left(now)
+        }
     }
 
     /// Whether the picture has just been lost for so long that where the balls were says nothing.
@@ -238,7 +254,10 @@ impl ShotFinder {
         let left = self.balls.values().filter_map(BallState::left_at).min();
         let unknown_moving = self.balls.values().any(|s| s.anchor.is_none() && s.in_motion());
         if let Some(start_hint) = left.or(unknown_moving.then_some(now)) {
-            let mut open = Open { start_hint, flags: Vec::new() };
+            let mut open = Open {
+                start_hint,
+                flags: Vec::new(),
+            };
             if left.is_none() && self.fresh {
                 open.flag(ShotFlag::StartsBeforeRecording);
             }
@@ -297,7 +316,9 @@ impl ShotFinder {
         for kept in readings.values() {
             if let (Some(first), Some(last)) = (kept.first(), kept.last()) {
                 end = end.max(last.at);
-                travelled |= kept.iter().any(|r| r.place.distance(first.place) > MIN_TRAVEL_M.max(LEAVE_SIGMAS * r.sigma_m));
+                travelled |= kept
+                    .iter()
+                    .any(|r| r.place.distance(first.place) > MIN_TRAVEL_M.max(LEAVE_SIGMAS * r.sigma_m));
             }
         }
         let now = self.last_frame.unwrap_or(end);
@@ -312,7 +333,12 @@ impl ShotFinder {
         while self.frames.front().is_some_and(|f| now.since(f.at) > REST_WINDOW_S) {
             self.frames.pop_front();
         }
-        travelled.then_some(RawShot { start_hint: open.start_hint, end, readings, flags: open.flags })
+        travelled.then_some(RawShot {
+            start_hint: open.start_hint,
+            end,
+            readings,
+            flags: open.flags,
+        })
     }
 
     /// No more frames.

@@ -44,6 +44,8 @@ pub enum Error {
     NothingInRange { video: PathBuf, duration_s: f64 },
     #[error("stopped by hand after {at_s:.1} s of video; what was found so far is in the files that end in .partial")]
     Interrupted { at_s: f64 },
+    #[error("stopped by hand after {at_s:.1} s of video; the overlay is not written, the analysis is complete")]
+    OverlayInterrupted { at_s: f64 },
     #[error("{}: not the recording that this result was made from ({expected}); give it with --video", video.display())]
     OtherVideo { video: PathBuf, expected: String },
     #[error("cannot start the thread '{name}': {source}; close other programs or raise the limit of processes")]

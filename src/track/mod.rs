@@ -49,8 +49,17 @@ pub struct Reading {
 impl Reading {
     fn from_observation(at: Timestamp, seen: &Observation) -> Self {
         let variance = seen.covariance.determinant().max(0.0).sqrt();
-        let sigma_m = if variance.is_finite() && variance > 0.0 { variance.sqrt() } else { REACH_SLACK_M };
-        Self { at, place: seen.at, sigma_m, coverage: seen.coverage }
+        let sigma_m = if variance.is_finite() && variance > 0.0 {
+            variance.sqrt()
+        } else {
+            REACH_SLACK_M
+        };
+        Self {
+            at,
+            place: seen.at,
+            sigma_m,
+            coverage: seen.coverage,
+        }
     }
 }
 
@@ -72,10 +81,17 @@ impl BallTrack {
                 let before = &self.recent[n - 2];
                 let gap = last.at.since(before.at);
                 // After a gap the old velocity says little.
-                if gap > 0.0 && dt < 3.0 * gap { (last.place.0 - before.place.0) / gap * dt } else { nalgebra::Vector2::zeros() }
+                if gap > 0.0 && dt < 3.0 * gap {
+                    (last.place.0 - before.place.0) / gap * dt
+                } else {
+                    nalgebra::Vector2::zeros()
+                }
             }
         };
-        Some((TablePoint(last.place.0 + step), PREDICTION_SPREAD_M + PREDICTION_SPREAD_SHARE * step.norm()))
+        Some((
+            TablePoint(last.place.0 + step),
+            PREDICTION_SPREAD_M + PREDICTION_SPREAD_SHARE * step.norm(),
+        ))
     }
 
     fn within_reach(from: &Reading, to: &Reading) -> bool {
@@ -123,7 +139,9 @@ pub struct Tracker {
 impl Tracker {
     /// A tracker for exactly these balls.
     pub fn new(balls: &[Ball]) -> Self {
-        Self { tracks: balls.iter().map(|b| (*b, BallTrack::default())).collect() }
+        Self {
+            tracks: balls.iter().map(|b| (*b, BallTrack::default())).collect(),
+        }
     }
 
     /// The balls it follows, in order.
@@ -204,7 +222,12 @@ mod tests {
                 coverage: 1.0,
             })
             .collect();
-        FrameObservations { no: FrameNo(no), at, table_in_view: true, balls }
+        FrameObservations {
+            no: FrameNo(no),
+            at,
+            table_in_view: true,
+            balls,
+        }
     }
 
     #[test]

@@ -316,10 +316,7 @@ fn follow(edges: &[Edge], stations: usize, c: [f64; 3], tolerance_m: f64) -> Cou
     }
     let edges: Vec<Edge> = on.into_iter().flatten().map(|(_, e)| e).collect();
     let strength = edges.iter().map(|e| e.contrast.abs().min(ENOUGH_CONTRAST)).sum();
-    Course {
-        edges,
-        strength,
-    }
+    Course { edges, strength }
 }
 
 /// Least squares; `None` when the points do not determine one.
