@@ -31,6 +31,11 @@ impl Colour {
         Self([self.0[0] - other.0[0], self.0[1] - other.0[1], self.0[2] - other.0[2]])
     }
 
+    /// Half way between two colours.
+    pub fn mean(self, other: Self) -> Self {
+        Self([0, 1, 2].map(|k| (self.0[k] + other.0[k]) / 2.0))
+    }
+
     /// Scalar product in units of `spread`.
     pub fn dot(self, other: Self, spread: [f32; 3]) -> f32 {
         (0..3).map(|k| self.0[k] * other.0[k] / (spread[k] * spread[k])).sum()

@@ -28,6 +28,11 @@ use view::View;
 
 /// Least visible share of a ball that is observed: with less, the edge no longer fixes the centre.
 const LEAST_COVERAGE: f64 = 0.35;
+/// Colour of more area than this many balls is no ball.
+const MOST_COVERAGE: f64 = 1.6;
+/// Share of the ball in its cells over what its sweep explains. Balls in rendered clips lie in 0.75..=1.8 (98 %), arms and
+/// hands below 0.71, shafts that look like streaks mostly above 2.
+const PURITY: std::ops::Range<f64> = 0.72..2.0;
 /// Share of a ball's edge that must be seen to learn from it.
 const WHOLE_EDGE: f64 = 0.7;
 /// Two observations nearer than this many radii are one ball: real ones are two radii apart.
@@ -198,7 +203,7 @@ impl Detector {
         result.table_in_view = true;
         let candidates = self.look(frame, light);
         let scene = self.scene(&frame.image, light);
-        let mut found: Vec<(f64, Observation)> = candidates.iter().filter_map(|c| observe(&scene, c)).collect();
+        let mut found: Vec<(f64, Observation)> = candidates.iter().filter_map(|c| observe(frame.no, &scene, c)).collect();
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         for (_, ball) in found {
             let apart = SAME_BALL_RADII * self.view.table.ball_radius_m;
@@ -215,16 +220,29 @@ fn fits(camera: &Camera, image: &Image) -> bool {
 }
 
 /// Measures a candidate and judges whether it is a ball; with a figure of merit.
-fn observe(scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64, Observation)> {
+fn observe(no: crate::units::FrameNo, scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64, Observation)> {
     let measured = scene.measure(candidate)?;
     let at = scene.view.on_bed(measured.outline.centre)?;
-    let (weights, coverage) = scene.inside(candidate, &measured.outline);
-    tracing::trace!(?candidate, ?measured, coverage, "measured");
-    if coverage < LEAST_COVERAGE {
+    let inside = scene.inside(candidate, &measured.outline);
+    let coverage = inside.coverage;
+    tracing::trace!(
+        "frame {} cand kind {} sweep {:.3} area {:.3} edge {:.3} fit {:.3} cov {:.3} pur {:.3} x {:.4} y {:.4}",
+        no.0,
+        candidate.kind,
+        candidate.sweep.norm() / measured.outline.mean_radius_px(),
+        candidate.area,
+        measured.edge,
+        measured.fit,
+        coverage,
+        inside.purity,
+        at.x(),
+        at.y()
+    );
+    if !(LEAST_COVERAGE..MOST_COVERAGE).contains(&coverage) || !PURITY.contains(&inside.purity) {
         return None;
     }
     let ball = Observation {
-        kinds: scene.palette.rank(&weights),
+        kinds: scene.palette.rank(&inside.weights),
         at,
         covariance: covariance_m2(scene, &measured, at)?,
         coverage: coverage.min(1.0),

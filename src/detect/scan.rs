@@ -20,7 +20,8 @@ const WHOLE_AREA: f64 = 0.4;
 const LEAST_OWN: f64 = 0.4;
 /// Share of a ball's area above which something of the ball's colour must be touching it.
 const MOST_AREA: f64 = 1.35;
-/// Width of a streak against the ball's, second moments: more is not a ball in motion.
+/// Width of a streak against the ball's, second moments: less is a shaft, more is not a ball in motion.
+const LEAST_WIDTH: f64 = 0.45;
 const MOST_WIDTH: f64 = 1.7;
 /// Sweep in ball radii below which a blob counts as round: spots and reflections make that much.
 const LEAST_SWEEP: f64 = 0.5;
@@ -177,8 +178,16 @@ impl Scan {
             }
             of_kind.extend(whole.iter().filter(|c| c.kind == kind));
             of_kind.sort_by(|a, b| (a.area - 1.0).abs().total_cmp(&(b.area - 1.0).abs()));
-            of_kind.truncate(MOST_CANDIDATES);
-            found.append(&mut of_kind);
+            let mut kept: Vec<Candidate> = Vec::new();
+            for c in of_kind {
+                let same = |k: &Candidate| {
+                    (k.centre - c.centre).norm() < grid.pitch_px() && (k.sweep - c.sweep).norm() < grid.pitch_px()
+                };
+                if kept.len() < MOST_CANDIDATES && !kept.iter().any(same) {
+                    kept.push(c);
+                }
+            }
+            found.append(&mut kept);
         }
         found
     }
@@ -343,7 +352,8 @@ fn streak(patch: &Patch, outline: &Outline) -> Option<Vector2<f64>> {
     let r2 = outline.mean_radius_px().powi(2);
     let extra = SymmetricEigen::new(patch.moments - at_rest);
     let long = usize::from(extra.eigenvalues[1] > extra.eigenvalues[0]);
-    if extra.eigenvalues[1 - long] > (MOST_WIDTH - 1.0) * r2 / 4.0 {
+    let width = 1.0 + extra.eigenvalues[1 - long] / (r2 / 4.0);
+    if !(LEAST_WIDTH..MOST_WIDTH).contains(&width) {
         return None;
     }
     let length = (12.0 * extra.eigenvalues[long].max(0.0)).sqrt() / r2.sqrt();
