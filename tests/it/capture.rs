@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cuemark::capture::{Error, Reason, Recording, sample_keyframes};
+use cuemark::capture::{Error, Keyframes, Reason, Recording, sample_keyframes};
 use cuemark::frame::{ColourRange, Frame, Plane};
+use cuemark::units::Timestamp;
 use tempfile::TempDir;
 
 /// Millisecond ticks (Matroska) round a time by half of one.
@@ -658,6 +659,73 @@ fn samples_are_spread_keyframes_with_their_own_times() {
         let many = sample_keyframes(&path, 1000).unwrap();
         assert_times(&many, (0..10).map(|i| f64::from(i) * 0.4), name);
     }
+}
+
+#[test]
+fn every_keyframe_in_turn() {
+    let dir = TempDir::new().unwrap();
+    let how = "-c:v libx264 -pix_fmt yuv420p -g 10 -keyint_min 10 -sc_threshold 0 -bf 2";
+    for name in ["k.mp4", "k.mkv", "k.avi", "k.ts"] {
+        let path = clip(&dir, name, FOUR_SECONDS, how);
+        let mut scan = Keyframes::open(&path).unwrap();
+        let mut frames = Vec::new();
+        while let Some(frame) = scan.next_frame().unwrap() {
+            frames.push(frame);
+        }
+        assert_times(&frames, (0..10).map(|i| f64::from(i) * 0.4), name);
+    }
+}
+
+#[test]
+fn keyframe_times_are_the_recordings_own_behind_an_edit_list() {
+    let dir = TempDir::new().unwrap();
+    let how = "-c:v libx264 -pix_fmt yuv420p -g 10 -keyint_min 10 -sc_threshold 0 -bf 2";
+    let whole = clip(&dir, "whole.mp4", FOUR_SECONDS, how);
+    let cut = dir.path().join("cut.mp4");
+    ffmpeg(&["-ss", "1", "-i", whole.to_str().unwrap(), "-c", "copy", cut.to_str().unwrap()]);
+    let samples = sample_keyframes(&cut, 100).unwrap();
+    // 1.0 s is shown first, then the keyframes at 1.2, 1.6, ... 3.6 s of the whole
+    assert_times(&samples, [0.0, 0.2, 0.6, 1.0, 1.4, 1.8, 2.2, 2.6], "cut");
+}
+
+#[test]
+fn skipping_lands_on_the_keyframe_before_and_reads_on() {
+    let dir = TempDir::new().unwrap();
+    let how = "-c:v libx264 -pix_fmt yuv420p -g 10 -keyint_min 10 -sc_threshold 0 -bf 2";
+    for name in ["s.mp4", "s.mkv", "fragments.mp4"] {
+        let how = format!(
+            "{how}{}",
+            if name.starts_with('f') {
+                " -movflags frag_keyframe+empty_moov"
+            } else {
+                ""
+            }
+        );
+        let path = clip(&dir, name, FOUR_SECONDS, &how);
+        let all = open_and_read(&path).1;
+        // (frames read first, where to go, frame it leads to): between keyframes, on one, back into the stretch already read, the end
+        for (n_read, to_s, lands) in [(0, 1.97, 40), (3, 2.0, 50), (13, 0.7, 13), (13, 0.8, 20), (5, 99.0, 90)] {
+            let mut recording = Recording::open(&path, 2).unwrap();
+            for _ in 0..n_read {
+                recording.next_frame().unwrap().unwrap();
+            }
+            assert!(recording.skip_to(Timestamp::saturating(to_s)), "{name} {to_s}");
+            let frames = read(&mut recording);
+            let what = format!("{name}: {n_read} frames, then to {to_s} s");
+            assert_times(&frames, times(&all[lands..]), &what);
+            assert!(raw(&frames) == raw(&all[lands..]), "{what}");
+            assert!(frames.iter().zip(&all[lands..]).all(|(f, a)| f.no == a.no), "{what}: numbers");
+            assert_eq!(recording.report().frames, (n_read + frames.len()) as u64, "{what}");
+            assert_clean(&recording, &what);
+        }
+        let mut recording = Recording::open(&path, 2).unwrap();
+        assert!(!recording.skip_to(Timestamp::ZERO), "{name}: nothing lies before");
+        assert_eq!(read(&mut recording).len(), 100);
+    }
+    let stream = clip(&dir, "s.ts", FOUR_SECONDS, how);
+    let mut recording = Recording::open(&stream, 2).unwrap();
+    assert!(!recording.skip_to(Timestamp::saturating(2.0)), "no index to rely on");
+    assert_eq!(read(&mut recording).len(), 100);
 }
 
 #[test]
