@@ -96,7 +96,9 @@ struct Damage {
 }
 
 impl Recording {
-    /// Opens the file and decodes its first frame. `threads`: decoder threads, at least 1.
+    /// Opens the file and decodes its first frame. `threads`: decoder threads, at least 1. Frames do not depend on their number.
+    /// With more than one the H.264 decoder may hand a picture on before another thread has noted damage in it, so a slightly
+    /// damaged picture can go unnoticed.
     ///
     /// # Errors
     /// See [`Error`]; every error names the file and what to do. A file of which at least one frame decodes opens.
@@ -176,10 +178,10 @@ impl Recording {
         }
     }
 
-    /// Passes over what lies before `at`: the next frame is a keyframe not after `at`, as a rule the last, or simply the next frame when that
-    /// keyframe has been passed already. True when it was a jump. Only forward, and only in containers whose times and index can be
-    /// relied on (MP4, MOV, Matroska, `WebM`); elsewhere nothing is passed over. After a jump frame numbers go on from the
-    /// nominal rate's, never backward; the stretch passed over is not reported as a gap.
+    /// Passes over what lies before `at`: the next frame is a keyframe not after `at`, as a rule the last, or simply the next frame
+    /// when that keyframe has been passed already. True when it was a jump. Only forward, and only in containers whose times and
+    /// index can be relied on (MP4, MOV, Matroska, `WebM`); elsewhere nothing is passed over. After a jump frame numbers go on from
+    /// the nominal rate's, never backward; the stretch passed over is not reported as a gap.
     pub fn skip_to(&mut self, at: Timestamp) -> bool {
         let Some(last) = self.last else {
             return false;
@@ -320,10 +322,10 @@ impl Recording {
                 return Ok(None);
             }
         };
-        self.watch_damage(&decoded, at);
         if !has_jumped {
-            self.watch_gap(at);
+            self.watch_gap(&decoded, at);
         }
+        self.watch_damage(&decoded, at);
         self.last_shown_s = match (self.source.secs_per_tick, decoded.packet().duration) {
             (Some(tick_s), ticks) if ticks > 0 => ticks as f64 * tick_s,
             _ => self.clock.period_s(),
@@ -383,11 +385,14 @@ impl Recording {
         }
     }
 
-    fn watch_gap(&mut self, at: Timestamp) {
+    fn watch_gap(&mut self, decoded: &frame::Video, at: Timestamp) {
         if let Some(last) = self.last
             && at.since(last) > GAP_S.max(GAP_PERIODS * self.clock.period_s())
         {
             self.report.doubt(last, at, Reason::Gap);
+            if self.source.may_lose_packets() {
+                self.note_damage(decoded.timestamp());
+            }
         }
     }
 

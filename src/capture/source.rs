@@ -199,6 +199,12 @@ impl Source {
         matches!(self.shape.container, Container::IsoMedia | Container::Matroska)
     }
 
+    /// Whether packets can be lost without a word, so that a hole in time may be lost pictures on which later ones depend. Where
+    /// an index lists every packet, a hole is the camera's.
+    pub fn may_lose_packets(&self) -> bool {
+        self.shape.container != Container::IsoMedia
+    }
+
     /// Whether a packet marked as damaged is one that the file's end cuts short. Half a picture decodes into a picture that is half
     /// wrong. In a transport stream the mark says that something before it was lost, and the packet may be whole.
     pub fn damaged_is_short(&self) -> bool {
