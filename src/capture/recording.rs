@@ -256,8 +256,12 @@ impl Recording {
         };
         self.newest_tick = self.newest_tick.max(packet.pts().or(packet.dts()));
         let is_damaged = packet.flags().contains(packet::Flags::CORRUPT);
-        let is_refused = is_damaged && self.source.damaged_is_short() || self.decoder.send_packet(&packet).is_err();
-        if is_damaged || is_refused {
+        if is_damaged && self.source.damaged_is_short() {
+            // at a cut this is the packet that it goes through, and part of what is reported as missing
+            if self.source.shape.missing_bytes == 0 {
+                self.note_damaged_packet();
+            }
+        } else if self.decoder.send_packet(&packet).is_err() || is_damaged {
             self.note_damaged_packet();
         }
     }
@@ -399,7 +403,7 @@ impl Recording {
     fn finish(&mut self) {
         self.stage = Stage::Done;
         let Some(last) = self.last else { return };
-        if let Some(damage) = self.damage.take() {
+        if let Some(damage) = self.damage.take().filter(|damage| damage.from < last) {
             self.report.doubt(damage.from, last, Reason::Damaged);
         }
         if self.report.size_change.is_some() {

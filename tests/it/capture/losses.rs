@@ -133,6 +133,10 @@ fn what_is_left_of_a_cut_recording_is_read_and_the_rest_is_measured() {
         );
         assert_eq!(cut.expected_s.map(f64::round), length_is_known.then_some(4.0), "{name}");
         assert!(cut.missing_bytes > 0, "{name}");
+        assert_eq!(
+            report.damaged_packets, 0,
+            "{name}: the packet that the cut goes through is part of the cut"
+        );
         let warning = &report.warnings()[0];
         assert!(warning.contains("cut off") && warning.contains("missing"), "{warning}");
     }
