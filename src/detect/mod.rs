@@ -20,6 +20,7 @@ use crate::frame::{Frame, Image};
 use crate::observation::{FrameObservations, Observation};
 use crate::space::{Camera, TablePoint};
 use crate::table::Table;
+use crate::units::FrameNo;
 
 use cloth::{Cloth, Light};
 use colour::Palette;
@@ -227,24 +228,23 @@ fn fits(camera: &Camera, image: &Image) -> bool {
 }
 
 /// Measures a candidate and judges whether it is a ball; with a figure of merit.
-fn observe(no: crate::units::FrameNo, scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64, Observation)> {
-    let measured = scene.measure(candidate)?;
+fn observe(no: FrameNo, scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64, Observation)> {
+    let Some(measured) = scene.measure(candidate) else {
+        tracing::trace!(frame = no.0, ?candidate, "refused");
+        return None;
+    };
     let lean = scene.view.upright_px(measured.outline.centre)?;
     let at = scene.view.on_bed(measured.outline.centre - lean * LIMB_BIAS)?;
     let inside = scene.inside(candidate, &measured);
     let coverage = inside.coverage;
     tracing::trace!(
-        "frame {} cand kind {} sweep {:.3} area {:.3} edge {:.3} fit {:.3} cov {:.3} pur {:.3} x {:.4} y {:.4}",
-        no.0,
-        candidate.kind,
-        measured.sweep.norm() / measured.outline.mean_radius_px(),
-        candidate.area,
-        measured.edge,
-        measured.fit,
-        coverage,
-        inside.purity,
-        at.x(),
-        at.y()
+        frame = no.0,
+        ?candidate,
+        ?measured,
+        ?inside,
+        x = at.x(),
+        y = at.y(),
+        "measured"
     );
     if !(LEAST_COVERAGE..MOST_COVERAGE).contains(&coverage) || !PURITY.contains(&inside.purity) {
         return None;

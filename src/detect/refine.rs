@@ -164,17 +164,18 @@ impl Scene<'_> {
         let at = |i: i32| self.sample(p + n * (f64::from(i) * SAMPLE_STEP_PX));
         let inside = at(-half).mean(at(1 - half));
         let outside = at(half).mean(at(half - 1));
-        match self.palette.look_up(outside.to_bytes()).class {
+        match self.palette.classify(outside) {
             Class::Cloth => {}
             // The ball's colour goes on: a sleeve, a shaft, an arm. Any other thing may touch the ball.
             Class::Kind(kind) if kind == candidate.kind => return Err(NoEdge::Against),
+            _ if self.palette.is_cloth_beside_ball(outside) => {}
             _ => return Err(NoEdge::Hidden),
         }
         let spread = [1.0 / self.weights[0], 1.0 / self.weights[1], 1.0 / self.weights[1]];
         let across = inside.minus(outside);
         let contrast2 = across.dot(across, spread);
         // Spots are another ball's colour; a dark limb may look like cloth, but changes toward the ball's colour.
-        let is_ball = match self.palette.look_up(inside.to_bytes()).class {
+        let is_ball = match self.palette.classify(inside) {
             Class::Kind(_) => true,
             Class::Cloth => self.palette.kinds.get(usize::from(candidate.kind)).is_some_and(|(_, ball)| {
                 let expected = ball.minus(self.palette.cloth);

@@ -90,7 +90,10 @@ impl Scan {
         self.notice(grid, cells, cloth);
         let mixtures = &mut self.mixtures;
         self.noticed.retain(|&i| {
-            mixtures[i] = palette.look_up([cells.y[i], cells.u[i], cells.v[i]]);
+            let sample = [cells.y[i], cells.u[i], cells.v[i]];
+            if colour::is_foreground(cloth.at(i), Colour::from_bytes(sample)) {
+                mixtures[i] = palette.mixture(sample);
+            }
             mixtures[i] != CLOTH
         });
     }
@@ -126,8 +129,7 @@ impl Scan {
         let colour = |i: usize| Colour::from_bytes([cells.y[i], cells.u[i], cells.v[i]]);
         let mixtures = &mut self.mixtures;
         self.noticed.retain(|&i| {
-            let empty = Colour::from_bytes([cloth.cells.y[i], cloth.cells.u[i], cloth.cells.v[i]]);
-            let stands_out = colour::is_foreground(empty, colour(i)) && colour::is_foreground(cloth.typical, colour(i));
+            let stands_out = colour::is_foreground(cloth.at(i), colour(i));
             if stands_out {
                 mixtures[i] = Mixture {
                     class: Class::Other,
