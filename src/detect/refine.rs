@@ -20,7 +20,9 @@ const SAMPLE_STEP_PX: f64 = 0.5;
 const REACH: [f64; 3] = [0.4, 0.22, 0.16];
 const LEAST_REACH_PX: [f64; 3] = [3.5, 2.5, 2.2];
 /// Least distance of both colours, levels: less is lost in coder noise.
-const LEAST_CONTRAST: f32 = 14.0;
+const LEAST_CONTRAST: f32 = 9.0;
+/// Least cosine between the change across a dark limb and that from cloth to ball.
+const LIMB_LIKENESS: f32 = 0.7;
 /// Weights of luma and chroma: chroma has half as many samples, coded more coarsely.
 pub(super) const WEIGHTS: [f32; 2] = [1.0, 0.7];
 /// Sweep in ball radii from which a ball is measured by the middle of its streak.
@@ -57,6 +59,8 @@ const LEAST_FIT: f64 = 0.5;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
     pub outline: Outline,
+    /// Way during the exposure, pixels.
+    pub sweep: Vector2<f64>,
     pub covariance_px2: Matrix2<f64>,
     /// Share of the edge that was found, or of the streak's area.
     pub edge: f64,
@@ -124,6 +128,7 @@ impl Scene<'_> {
             outline = self.view.outline(outline.centre + shift)?;
             result = Some(Measured {
                 outline,
+                sweep: candidate.sweep,
                 covariance_px2: covariance,
                 edge: used / RAYS as f64,
                 fit: used / (edges.len() as f64 + against),
@@ -159,19 +164,29 @@ impl Scene<'_> {
         let at = |i: i32| self.sample(p + n * (f64::from(i) * SAMPLE_STEP_PX));
         let inside = at(-half).mean(at(1 - half));
         let outside = at(half).mean(at(half - 1));
-        match self.palette.look_up(outside.to_bytes()).class {
+        match self.palette.classify(outside) {
             Class::Cloth => {}
             // The ball's colour goes on: a sleeve, a shaft, an arm. Any other thing may touch the ball.
             Class::Kind(kind) if kind == candidate.kind => return Err(NoEdge::Against),
+            _ if self.palette.is_cloth_beside_ball(outside) => {}
             _ => return Err(NoEdge::Hidden),
-        }
-        // Spots are another ball's colour.
-        if !matches!(self.palette.look_up(inside.to_bytes()).class, Class::Kind(_)) {
-            return Err(NoEdge::Against);
         }
         let spread = [1.0 / self.weights[0], 1.0 / self.weights[1], 1.0 / self.weights[1]];
         let across = inside.minus(outside);
         let contrast2 = across.dot(across, spread);
+        // Spots are another ball's colour; a dark limb may look like cloth, but changes toward the ball's colour.
+        let is_ball = match self.palette.classify(inside) {
+            Class::Kind(_) => true,
+            Class::Cloth => self.palette.kinds.get(usize::from(candidate.kind)).is_some_and(|(_, ball)| {
+                let expected = ball.minus(self.palette.cloth);
+                let lengths = (contrast2 * expected.dot(expected, spread)).sqrt();
+                across.dot(expected, spread) > LIMB_LIKENESS * lengths && contrast2 >= LEAST_CONTRAST * LEAST_CONTRAST
+            }),
+            Class::Other => false,
+        };
+        if !is_ball {
+            return Err(NoEdge::Against);
+        }
         if contrast2 < LEAST_CONTRAST * LEAST_CONTRAST {
             return Err(NoEdge::Hidden);
         }
@@ -238,6 +253,7 @@ impl Scene<'_> {
             let spread = |d: Vector2<f64>, e: f64| d * d.transpose() * (e * e + BIAS_PX * BIAS_PX);
             result = Some(Measured {
                 outline,
+                sweep: along * (2.0 * half_way),
                 covariance_px2: spread(along, error_along) + spread(across, error_across),
                 edge: seen,
                 fit: seen,
@@ -257,13 +273,14 @@ impl Scene<'_> {
     }
 
     /// What lies within a ball's outline, swept along its way.
-    pub fn inside(&self, candidate: &Candidate, outline: &Outline) -> Inside {
+    pub fn inside(&self, candidate: &Candidate, measured: &Measured) -> Inside {
+        let Measured { outline, sweep, .. } = measured;
         let mut weights = vec![0.0; self.palette.kinds.len()];
         let (mut own, mut n_own, mut spots) = (0.0, 0.0, 0.0);
         let pitch = self.grid.pitch_px();
         let radius = outline.mean_radius_px();
-        let reach = candidate.sweep.norm() / 2.0 + radius;
-        let along = candidate.sweep.try_normalize(f64::EPSILON).unwrap_or_default();
+        let reach = sweep.norm() / 2.0 + radius;
+        let along = sweep.try_normalize(f64::EPSILON).unwrap_or_default();
         let columns = cell_range(self.grid.column(outline.centre.x), reach / pitch, self.grid.width);
         let rows = cell_range(self.grid.row(outline.centre.y), reach / pitch, self.grid.height);
         for row in rows {
@@ -271,7 +288,7 @@ impl Scene<'_> {
                 let p = self.grid.centre(column, row).0.coords;
                 let t = (p - outline.centre)
                     .dot(&along)
-                    .clamp(-candidate.sweep.norm() / 2.0, candidate.sweep.norm() / 2.0);
+                    .clamp(-sweep.norm() / 2.0, sweep.norm() / 2.0);
                 if outline.relative_distance(p - along * t) > DISC {
                     continue;
                 }
@@ -290,7 +307,7 @@ impl Scene<'_> {
         }
         let n = outline.area_px2() * DISC * DISC / (pitch * pitch);
         // A ball's light is spread over its disc and the two half discs' worth of way beside it.
-        let dilution = 1.0 + candidate.sweep.norm() / radius * std::f64::consts::FRAC_2_PI;
+        let dilution = 1.0 + sweep.norm() / radius * std::f64::consts::FRAC_2_PI;
         Inside {
             weights,
             coverage: (own + f64::min(spots, MOST_SPOTS * own)) / n,
