@@ -180,6 +180,7 @@ pub fn calibrate(args: &cli::Calibrate) -> Outcome {
 }
 
 pub fn rule(args: &cli::Rule) -> Outcome {
+<<<<<<< HEAD
     let (shots, setup, table) = match (&args.match_log, &args.shot) {
         (Some(path), _) => {
             let recorded = result::read_match(path)?;
@@ -200,6 +201,32 @@ pub fn rule(args: &cli::Rule) -> Outcome {
             (vec![shot], MatchSetup::default(), Table::CAROM)
         }
         (None, None) => anyhow::bail!("nothing to rule on; give --match or --shot"),
+=======
+    if let Some(path) = &args.cases {
+        let file = fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let mut stdout = std::io::stdout().lock();
+        let _ = (std::io::BufReader::new(file), &mut stdout);
+        anyhow::bail!("case files cannot be run yet");
+    }
+    let Some(path) = &args.match_log else {
+        anyhow::bail!("nothing to rule on; give --cases or --match");
+    };
+    rule_again(path)
+}
+
+/// Rules anew on the shots of a `match.jsonl`.
+fn rule_again(path: &Path) -> Outcome {
+    let recorded = result::read_match(path)?;
+    let setup = MatchSetup {
+        game: config::supported(recorded.header.game.parse().map_err(anyhow::Error::msg)?)?,
+        ..MatchSetup::default()
+    };
+    let table = Table {
+        length_m: recorded.header.table.length_m,
+        width_m: recorded.header.table.width_m,
+        ball_radius_m: recorded.header.ball_radius_m,
+        ..Table::CAROM
+>>>>>>> origin/main
     };
     let mut scorer = MatchScorer::new(&table, &setup);
     let speaker = Speaker::new();

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use crate::ball::Ball;
 use crate::space::TablePoint;
+use crate::observation::FrameObservations;
 use crate::table::{Pocket, Rail, Table};
 use crate::track::Reading;
 use crate::units::{Confidence, Timestamp};
@@ -254,9 +255,9 @@ impl EventFinder {
         }
     }
 
-    /// Takes the readings that began to count with the frame at `now`; returns a shot when one has just ended.
-    pub fn observe(&mut self, now: Timestamp, table_in_view: bool, readings: &[(Ball, Reading)]) -> Option<Shot> {
-        let raw = self.shots.observe(now, table_in_view, readings);
+    /// Takes a frame and the readings that began to count with it; returns a shot when one has just ended.
+    pub fn observe(&mut self, seen: &FrameObservations, readings: &[(Ball, Reading)]) -> Option<Shot> {
+        let raw = self.shots.observe(seen, readings);
         raw.map(|raw| self.work_out(&raw))
     }
 

@@ -8,7 +8,8 @@ use nalgebra::Vector2;
 
 use super::ShotFlag;
 use crate::ball::Ball;
-use crate::track::Reading;
+use crate::observation::FrameObservations;
+use crate::track::{Reading, readings_of_stretch};
 use crate::units::Timestamp;
 
 /// Rest is judged over this long, seconds: WHO_SEES asks for 0.3–0.5 s below the threshold.
@@ -31,8 +32,9 @@ const LEAVE_SIGMAS: f64 = 5.0;
 /// A ball covered more than this cannot show that it has left: a hand beside it shifts its visible middle.
 const LEAVE_MIN_COVERAGE: f64 = 0.7;
 
-/// Readings kept from before a shot, seconds: enough to know the resting places to a fraction of a millimetre.
-const BEFORE_SHOT_S: f64 = 1.0;
+/// Frames kept from before a shot, seconds: enough to know the resting places to a fraction of a millimetre, and to see
+/// that what looked like a ball and left was none.
+const BEFORE_SHOT_S: f64 = 2.5;
 
 /// A ball not seen for this long while others rest no longer holds a shot open, seconds (arms hide a ball up to 1.5 s).
 const UNSEEN_S: f64 = 2.0;
@@ -149,6 +151,8 @@ impl BallState {
 pub(crate) struct ShotFinder {
     balls: BTreeMap<Ball, BallState>,
     open: Option<Open>,
+    /// What was seen lately, or since the open shot began.
+    frames: VecDeque<FrameObservations>,
     last_frame: Option<Timestamp>,
     usual_step_s: f64,
     out_of_view_since: Option<Timestamp>,
@@ -175,6 +179,7 @@ impl ShotFinder {
         Self {
             balls: balls.map(|b| (b, BallState::default())).collect(),
             open: None,
+            frames: VecDeque::new(),
             last_frame: None,
             usual_step_s: 0.0,
             out_of_view_since: None,
@@ -183,7 +188,14 @@ impl ShotFinder {
     }
 
     /// Takes the readings that began to count with this frame; returns a shot when one has ended.
-    pub fn observe(&mut self, now: Timestamp, in_view: bool, readings: &[(Ball, Reading)]) -> Option<RawShot> {
+    pub fn observe(&mut self, seen: &FrameObservations, readings: &[(Ball, Reading)]) -> Option<RawShot> {
+        let now = seen.at;
+        self.frames.push_back(seen.clone());
+        if self.open.is_none() {
+            while self.frames.front().is_some_and(|f| now.since(f.at) > BEFORE_SHOT_S) {
+                self.frames.pop_front();
+            }
+        }
         if let Some(last) = self.last_frame {
             let step = now.since(last);
             if let Some(open) = &mut self.open
@@ -200,7 +212,7 @@ impl ShotFinder {
             };
         }
         self.last_frame = Some(now);
-        if !in_view {
+        if !seen.table_in_view {
             return self.out_of_view(now);
         }
         self.out_of_view_since = None;
@@ -297,22 +309,29 @@ impl ShotFinder {
 
     fn close(&mut self) -> Option<RawShot> {
         let open = self.open.take()?;
-        let from = open.start_hint.plus(-BEFORE_SHOT_S);
-        let mut readings = BTreeMap::new();
+        let frames: Vec<FrameObservations> = self.frames.iter().cloned().collect();
+        let readings = readings_of_stretch(&frames, self.balls.keys().copied());
         let mut end = open.start_hint;
         let mut travelled = false;
-        for (ball, state) in &mut self.balls {
-            let kept: Vec<Reading> = state.history.iter().filter(|r| r.at >= from).copied().collect();
+        for kept in readings.values() {
             if let (Some(first), Some(last)) = (kept.first(), kept.last()) {
                 end = end.max(last.at);
                 travelled |= kept
                     .iter()
                     .any(|r| r.place.distance(first.place) > MIN_TRAVEL_M.max(LEAVE_SIGMAS * r.sigma_m));
             }
-            readings.insert(*ball, kept);
-            let now = self.last_frame.unwrap_or(end);
+        }
+        let now = self.last_frame.unwrap_or(end);
+        for (ball, state) in &mut self.balls {
+            // From here on the ball is where the whole stretch says it is.
+            if let Some(kept) = readings.get(ball) {
+                state.history = kept.iter().filter(|r| now.since(r.at) <= 2.0 * REST_WINDOW_S).copied().collect();
+            }
             state.anchor = state.resting_place(now);
-            state.trim_before(now.plus(-BEFORE_SHOT_S - REST_WINDOW_S));
+        }
+        // The next shot's resting places begin with this one's end.
+        while self.frames.front().is_some_and(|f| now.since(f.at) > REST_WINDOW_S) {
+            self.frames.pop_front();
         }
         travelled.then_some(RawShot {
             start_hint: open.start_hint,

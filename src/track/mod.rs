@@ -4,6 +4,10 @@
 //! no ball could have reached must be confirmed by the readings after it before it counts (one stray blob never claims a
 //! jump). Nothing is smoothed here: the events stage fits motion to the raw readings.
 
+mod stretch;
+
+pub use stretch::readings as readings_of_stretch;
+
 use std::collections::BTreeMap;
 
 use crate::ball::Ball;
@@ -168,6 +172,9 @@ impl Tracker {
                     Some((place, spread_m)) => (place.distance(observation.at) / spread_m).powi(2).min(MAX_PREDICTION_COST),
                     None => MAX_PREDICTION_COST,
                 };
+                if far >= MAX_PREDICTION_COST && confidence.get() * observation.coverage < GOOD_LOOKS && track.predict(seen.at).is_some() {
+                    continue;
+                }
                 let cost = far - 2.0 * confidence.get().ln() - 2.0 * observation.coverage.clamp(0.05, 1.0).ln();
                 offers.push((cost, *ball, index));
             }
@@ -191,6 +198,9 @@ impl Tracker {
         accepted
     }
 }
+
+/// Confidence times coverage that an observation needs to be taken where the ball was not expected.
+const GOOD_LOOKS: f64 = 0.5;
 
 /// Beyond this many squared spreads distance no longer counts against an observation: only its looks do.
 const MAX_PREDICTION_COST: f64 = 25.0;
