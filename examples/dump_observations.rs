@@ -21,6 +21,16 @@ use nalgebra::{Point2, Vector3};
 const SAMPLES: usize = 24;
 
 fn main() -> Result<()> {
+    if let Some(level) = std::env::var("DETECT_LOG")
+        .ok()
+        .and_then(|l| l.parse::<tracing::Level>().ok())
+    {
+        tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_writer(std::io::stderr)
+            .with_ansi(false)
+            .init();
+    }
     let mut args = std::env::args().skip(1);
     let video = args.next().context("usage: dump_observations VIDEO CALIBRATION.toml")?;
     let calibration = args.next().context("usage: dump_observations VIDEO CALIBRATION.toml")?;

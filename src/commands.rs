@@ -67,7 +67,7 @@ pub fn analyse(args: &cli::Analyse, stop: &AtomicBool) -> Outcome {
             .map(|job| match one(job, args.overlay, &screen, stop) {
                 Ok(whole) => whole,
                 Err(error) => {
-                    screen.say(&format!("error: {error:#}"));
+                    screen.say(&format!("error: {}", one_line(&error)));
                     false
                 }
             })
@@ -91,8 +91,9 @@ fn one(job: &Job, overlay: bool, screen: &Screen, stop: &AtomicBool) -> Outcome 
         burn::burn(&burn, screen, stop).context("the analysis is complete, the overlay is not")?;
     }
     tell(job, &done, overlay)?;
-    for warning in &done.run.warnings {
-        let word = if done.run.complete { "warning" } else { "error" };
+    // Of a recording that is cut short the first line says so; what else is damaged follows from it and is in the summary.
+    let (word, n_told) = if done.run.complete { ("warning", usize::MAX) } else { ("error", 1) };
+    for warning in done.run.warnings.iter().take(n_told) {
         screen.say(&format!("{word}: {warning}"));
     }
     Ok(done.run.complete)
@@ -180,7 +181,6 @@ pub fn calibrate(args: &cli::Calibrate) -> Outcome {
 }
 
 pub fn rule(args: &cli::Rule) -> Outcome {
-<<<<<<< HEAD
     let (shots, setup, table) = match (&args.match_log, &args.shot) {
         (Some(path), _) => {
             let recorded = result::read_match(path)?;
@@ -201,32 +201,6 @@ pub fn rule(args: &cli::Rule) -> Outcome {
             (vec![shot], MatchSetup::default(), Table::CAROM)
         }
         (None, None) => anyhow::bail!("nothing to rule on; give --match or --shot"),
-=======
-    if let Some(path) = &args.cases {
-        let file = fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mut stdout = std::io::stdout().lock();
-        let _ = (std::io::BufReader::new(file), &mut stdout);
-        anyhow::bail!("case files cannot be run yet");
-    }
-    let Some(path) = &args.match_log else {
-        anyhow::bail!("nothing to rule on; give --cases or --match");
-    };
-    rule_again(path)
-}
-
-/// Rules anew on the shots of a `match.jsonl`.
-fn rule_again(path: &Path) -> Outcome {
-    let recorded = result::read_match(path)?;
-    let setup = MatchSetup {
-        game: config::supported(recorded.header.game.parse().map_err(anyhow::Error::msg)?)?,
-        ..MatchSetup::default()
-    };
-    let table = Table {
-        length_m: recorded.header.table.length_m,
-        width_m: recorded.header.table.width_m,
-        ball_radius_m: recorded.header.ball_radius_m,
-        ..Table::CAROM
->>>>>>> origin/main
     };
     let mut scorer = MatchScorer::new(&table, &setup);
     let speaker = Speaker::new();
@@ -277,6 +251,20 @@ pub fn demo(args: &cli::Demo, stop: &AtomicBool) -> Outcome {
         jobs: 1,
     };
     analyse(&args, stop)
+}
+
+/// The error and its causes on one line. A cause that the message before it already tells is not told again.
+pub fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let text = cause.to_string().replace('\n', " ");
+        if line.is_empty() {
+            line = text;
+        } else if !line.contains(&text) {
+            line = format!("{line}: {text}");
+        }
+    }
+    line
 }
 
 fn print(text: &str) -> anyhow::Result<()> {

@@ -76,17 +76,8 @@ impl Referee {
         if self.finder.lost_view() {
             self.tracker.forget();
         }
-<<<<<<< HEAD
-        let readings = if seen.table_in_view {
-            self.tracker.update(seen)
-        } else {
-            Vec::new()
-        };
-        let shot = self.finder.observe(seen.at, seen.table_in_view, &readings);
-=======
         let readings = if seen.table_in_view { self.tracker.update(seen) } else { Vec::new() };
         let shot = self.finder.observe(seen, &readings);
->>>>>>> origin/main
         updates.extend(shot.into_iter().flat_map(|s| self.rule(s)));
         updates
     }

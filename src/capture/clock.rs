@@ -7,16 +7,15 @@ use crate::units::Timestamp;
 /// the 16 pictures by which a codec may reorder (H.264 and HEVC, `MaxDpbFrames`).
 const RESET_RUN: u32 = 17;
 
-/// Frame period taken when the container names none: 25 frames/s, what the ffmpeg libraries assume too.
-const DEFAULT_PERIOD_S: f64 = 1.0 / 25.0;
-
 /// What became of a frame's time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Placed {
     /// The container's own time.
     At(Timestamp),
-    /// The container gave none, or its clock was set back: one frame period after the last.
+    /// The container gave none: one frame period after the last.
     Guessed(Timestamp),
+    /// The container's clock was set back: one frame period after the last, but the true distance is unknown.
+    Reset(Timestamp),
     /// Not later than the last frame; the frame has no place.
     Behind,
 }
@@ -24,7 +23,7 @@ pub(super) enum Placed {
 /// Places each frame in turn.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
-    secs_per_tick: f64,
+    secs_per_tick: Option<f64>,
     period_s: f64,
     /// A tick and the time it stands for.
     anchor: Option<(i64, f64)>,
@@ -34,12 +33,12 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// `secs_per_tick`: the stream's time base in seconds, if sane; `period_s`: nominal time from frame to frame.
-    pub fn new(secs_per_tick: Option<f64>, period_s: Option<f64>) -> Self {
-        let positive = |v: &f64| v.is_finite() && *v > 0.0;
+    /// `secs_per_tick`: the stream's time base in seconds, if it has one; `period_s`: nominal time from frame to frame. Both
+    /// positive.
+    pub fn new(secs_per_tick: Option<f64>, period_s: f64) -> Self {
         Self {
-            secs_per_tick: secs_per_tick.filter(positive).unwrap_or(0.0),
-            period_s: period_s.filter(positive).unwrap_or(DEFAULT_PERIOD_S),
+            secs_per_tick,
+            period_s,
             anchor: None,
             last_s: None,
             behind: 0,
@@ -52,15 +51,19 @@ impl Clock {
         self.period_s
     }
 
+    /// The container's time of the first frame, in seconds.
+    pub fn start_s(&self) -> Option<f64> {
+        Some(self.anchor?.0 as f64 * self.secs_per_tick?)
+    }
+
     /// Time of the next frame in presentation order, whose container time is `tick`.
     pub fn place(&mut self, tick: Option<i64>) -> Placed {
         let next_s = self.last_s.map_or(0.0, |s| s + self.period_s);
-        // without a time base every tick would be the same instant
-        let Some(tick) = tick.filter(|_| self.secs_per_tick > 0.0) else {
+        let (Some(tick), Some(secs_per_tick)) = (tick, self.secs_per_tick) else {
             return self.accept(next_s).map_or(Placed::Behind, Placed::Guessed);
         };
         let (zero, zero_s) = *self.anchor.get_or_insert((tick, next_s));
-        let at_s = zero_s + (i128::from(tick) - i128::from(zero)) as f64 * self.secs_per_tick;
+        let at_s = zero_s + (i128::from(tick) - i128::from(zero)) as f64 * secs_per_tick;
         if self.last_s.is_none_or(|last| at_s > last) {
             return self.accept(at_s).map_or(Placed::Behind, Placed::At);
         }
@@ -70,7 +73,7 @@ impl Clock {
             return Placed::Behind;
         }
         self.anchor = Some((tick, next_s));
-        self.accept(next_s).map_or(Placed::Behind, Placed::Guessed)
+        self.accept(next_s).map_or(Placed::Behind, Placed::Reset)
     }
 
     fn accept(&mut self, at_s: f64) -> Option<Timestamp> {
@@ -90,11 +93,11 @@ mod tests {
     const PERIOD_S: f64 = 0.04;
 
     fn check(ticks: &[Option<i64>], expected: &[Option<f64>]) {
-        let mut clock = Clock::new(Some(TICK_S), Some(PERIOD_S));
+        let mut clock = Clock::new(Some(TICK_S), PERIOD_S);
         let got: Vec<Option<f64>> = ticks
             .iter()
             .map(|&t| match clock.place(t) {
-                Placed::At(at) | Placed::Guessed(at) => Some((at.secs() * 1e6).round() / 1e6),
+                Placed::At(at) | Placed::Guessed(at) | Placed::Reset(at) => Some((at.secs() * 1e6).round() / 1e6),
                 Placed::Behind => None,
             })
             .collect();
@@ -125,11 +128,11 @@ mod tests {
 
     #[test]
     fn a_clock_set_back_goes_on_after_a_run() {
-        let mut clock = Clock::new(Some(TICK_S), Some(PERIOD_S));
+        let mut clock = Clock::new(Some(TICK_S), PERIOD_S);
         assert!(matches!(clock.place(Some(1_000_000)), Placed::At(_)));
         assert!(matches!(clock.place(Some(1_005_000)), Placed::At(_)));
         let lost = (0..).take_while(|i| clock.place(Some(i * 40)) == Placed::Behind).count();
-        assert_eq!(lost, 16);
+        assert_eq!(lost, 16, "the run less the frame that ends it");
         let Placed::At(next) = clock.place(Some(17 * 40)) else {
             panic!("the new clock must hold")
         };
@@ -137,15 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn senseless_time_base_or_rate_falls_back_to_a_steady_rate() {
-        let mut clock = Clock::new(Some(f64::NAN), Some(0.0));
+    fn without_a_time_base_the_rate_is_steady() {
+        let mut clock = Clock::new(None, PERIOD_S);
         assert_eq!(clock.place(Some(7)), Placed::Guessed(Timestamp::ZERO));
         assert_eq!(clock.place(Some(7)), Placed::Guessed(Timestamp::saturating(0.04)));
     }
 
     #[test]
     fn extreme_ticks_do_not_overflow() {
-        let mut clock = Clock::new(Some(1.0), None);
+        let mut clock = Clock::new(Some(1.0), PERIOD_S);
         clock.place(Some(i64::MIN));
         assert!(matches!(clock.place(Some(i64::MAX)), Placed::At(at) if at.secs() > 1e19));
     }

@@ -29,8 +29,9 @@ const GAP_PERIODS: f64 = 2.5;
 /// Frame periods that may lie between what a container promises and what is read, for rounding and the last frame's length.
 const END_SLACK_PERIODS: f64 = 1.5;
 
-/// Seconds by which the length in a header may be off although the structure is whole (edit lists, rounded tags).
-const HEADER_SLACK_S: f64 = 0.5;
+/// Seconds by which the length in a header may be off although nothing is missing: writers round it, or count a sound track's
+/// lead-in of a few hundredths of a second.
+const HEADER_SLACK_S: f64 = 0.25;
 
 /// Frames of another size that are left out before the size is taken to have changed for good; a damaged header can make one or
 /// two. In frames because their times cannot be trusted either.
@@ -44,13 +45,16 @@ pub struct Recording {
     clock: Clock,
     info: SourceInfo,
     report: CaptureReport,
-    threads: usize,
     first: Option<Frame>,
     size: Option<(u32, u32)>,
     foreign: u32,
     next_no: u64,
     last: Option<Timestamp>,
+    /// How long the last frame is shown, in seconds.
+    last_shown_s: f64,
     damage: Option<Damage>,
+    /// The latest container time given to the decoder.
+    newest_tick: Option<i64>,
     errors_in_a_row: u32,
     stage: Stage,
 }
@@ -67,9 +71,11 @@ enum Stage {
 /// Damage whose end has not been seen.
 #[derive(Debug, Clone, Copy)]
 struct Damage {
+    /// The last good frame.
     from: Timestamp,
-    /// Frames that came out since. A decoder with n threads reports an error up to n frames early.
-    frames_since: usize,
+    /// The container's time up to which packets may be affected: a decoder reports an error before it hands out the sound
+    /// pictures that it still holds.
+    until_tick: Option<i64>,
 }
 
 impl Recording {
@@ -94,15 +100,16 @@ impl Recording {
         };
         let mut recording = Self {
             pictures: Pictures::new(source.turn),
-            clock: Clock::new(source.secs_per_tick, source.fps.map(f64::recip)),
+            clock: Clock::new(source.secs_per_tick, source.period_s()),
             report: CaptureReport::new(path.to_path_buf()),
-            threads: threads.max(1),
             first: None,
             size: None,
             foreign: 0,
             next_no: 0,
             last: None,
+            last_shown_s: 0.0,
             damage: None,
+            newest_tick: None,
             errors_in_a_row: 0,
             stage: Stage::Reading,
             source,
@@ -112,9 +119,13 @@ impl Recording {
         let Some(first) = recording.decode()? else {
             return Err(Error::NoFrames {
                 path: path.to_path_buf(),
-                damaged_packets: recording.report.damaged_packets,
             });
         };
+        if recording.source.duration_is_end()
+            && let (Some(end_s), Some(start_s)) = (recording.info.duration_s, recording.clock.start_s())
+        {
+            recording.info.duration_s = Some(end_s - start_s).filter(|&s| s > 0.0);
+        }
         recording.info.width = first.image.width();
         recording.info.height = first.image.height();
         recording.first = Some(first);
@@ -179,15 +190,16 @@ impl Recording {
                     if packet.stream() != self.source.stream {
                         continue;
                     }
-                    // half a picture decodes into a picture that is half wrong, so it is left out
+                    self.newest_tick = self.newest_tick.max(packet.pts().or(packet.dts()));
                     let is_damaged = packet.flags().contains(packet::Flags::CORRUPT);
-                    if is_damaged || self.decoder.send_packet(&packet).is_err() {
+                    let is_refused = is_damaged && self.source.damaged_is_short() || self.decoder.send_packet(&packet).is_err();
+                    if is_damaged || is_refused {
                         self.note_damaged_packet();
                     }
                     return;
                 }
                 // the demuxer has gone past the damage and can go on
-                Err(ffmpeg::Error::InvalidData) if !self.too_many_errors() => self.note_damage(),
+                Err(ffmpeg::Error::InvalidData) if !self.too_many_errors() => self.note_damage(self.newest_tick),
                 Err(_) => {
                     self.stage = Stage::Draining;
                     if self.decoder.send_eof().is_err() {
@@ -213,7 +225,7 @@ impl Recording {
         let expected = *self.size.get_or_insert(size);
         if size != expected {
             self.foreign += 1;
-            self.note_damage();
+            self.note_damage(decoded.timestamp());
             if self.foreign > FOREIGN_FRAMES {
                 let wide = |(w, h): (u32, u32)| (w as usize, h as usize);
                 self.report.size_change = Some(SizeChange {
@@ -232,7 +244,14 @@ impl Recording {
         let at = match self.clock.place(decoded.timestamp()) {
             Placed::At(at) => at,
             Placed::Guessed(at) => {
-                self.report.guessed_time += 1;
+                // AVI times belong to packets, so the pictures that the decoder holds back at the end have none: no loss
+                self.report.guessed_time += u64::from(self.stage == Stage::Reading);
+                at
+            }
+            Placed::Reset(at) => {
+                self.newest_tick = decoded.timestamp();
+                self.report
+                    .doubt(self.last.unwrap_or(Timestamp::ZERO), at, Reason::ClockReset);
                 at
             }
             Placed::Behind => {
@@ -242,6 +261,10 @@ impl Recording {
         };
         self.watch_damage(&decoded, at);
         self.watch_gap(at);
+        self.last_shown_s = match (self.source.secs_per_tick, decoded.packet().duration) {
+            (Some(tick_s), ticks) if ticks > 0 => ticks as f64 * tick_s,
+            _ => self.clock.period_s(),
+        };
         let format = decoded.format();
         let image = self.pictures.image(decoded).map_err(|source| Error::Pixels {
             path: self.info.path.clone(),
@@ -255,12 +278,13 @@ impl Recording {
 
     fn note_damaged_packet(&mut self) {
         self.report.damaged_packets += 1;
-        self.note_damage();
+        self.note_damage(self.newest_tick);
     }
 
-    fn note_damage(&mut self) {
+    fn note_damage(&mut self, until_tick: Option<i64>) {
         let from = self.last.unwrap_or(Timestamp::ZERO);
-        self.damage.get_or_insert(Damage { from, frames_since: 0 }).frames_since = 0;
+        let damage = self.damage.get_or_insert(Damage { from, until_tick });
+        damage.until_tick = damage.until_tick.max(until_tick);
     }
 
     fn too_many_errors(&mut self) -> bool {
@@ -273,14 +297,15 @@ impl Recording {
         let is_damaged = decoded.is_corrupt() || decoded.has_decode_errors();
         if is_damaged {
             self.report.damaged_frames += 1;
-            self.note_damage();
+            self.note_damage(decoded.timestamp());
         }
-        if let Some(damage) = &mut self.damage {
-            damage.frames_since += 1;
-            if decoded.is_key() && !is_damaged && damage.frames_since > self.threads {
-                self.report.doubt(damage.from, at, Reason::Damaged);
-                self.damage = None;
-            }
+        if let Some(damage) = self.damage
+            && decoded.is_key()
+            && !is_damaged
+            && decoded.timestamp() >= damage.until_tick
+        {
+            self.report.doubt(damage.from, at, Reason::Damaged);
+            self.damage = None;
         }
     }
 
@@ -301,8 +326,9 @@ impl Recording {
         if self.report.size_change.is_some() {
             return;
         }
-        let read_s = last.secs() + self.clock.period_s();
-        let expected_s = self.info.duration_s;
+        let read_s = last.secs() + self.last_shown_s;
+        // a fragmented file knows of the fragments that are there only
+        let expected_s = self.info.duration_s.filter(|_| !self.source.shape.is_fragmented);
         let missing_bytes = self.source.shape.missing_bytes;
         let missing_s = expected_s.map(|s| s - read_s);
         let end_slack_s = END_SLACK_PERIODS * self.clock.period_s();

@@ -134,19 +134,22 @@ impl CaptureReport {
             missing_bytes,
         }) = self.truncated
         {
+            let what = if missing_bytes > 0 {
+                "cut off"
+            } else {
+                "shorter than its header says"
+            };
+            let advice = "what could be read is used, copy the file again for the rest";
             lines.push(match expected_s {
                 Some(expected_s) if expected_s > read_s => {
                     let missing_s = expected_s - read_s;
                     let percent = 100.0 * missing_s / expected_s;
                     format!(
-                        "{path}: cut off: {read_s:.1} s of {expected_s:.1} s could be read, {missing_s:.1} s ({percent:.0} %) are missing; \
-                         what could be read is used, copy the file again for the rest"
+                        "{path}: {what}: {read_s:.1} s of {expected_s:.1} s could be read, {missing_s:.1} s ({percent:.0} %) are missing; \
+                         {advice}"
                     )
                 }
-                _ => format!(
-                    "{path}: cut off: {read_s:.1} s could be read, at least {missing_bytes} bytes are missing; \
-                     what could be read is used, copy the file again for the rest"
-                ),
+                _ => format!("{path}: {what}: {read_s:.1} s could be read, at least {missing_bytes} bytes are missing; {advice}"),
             });
         }
         if let Some(SizeChange { at, from, to }) = self.size_change {
@@ -171,6 +174,12 @@ impl CaptureReport {
             lines.push(format!(
                 "{path}: {} gaps in time; rulings that depend on them go to review",
                 self.stretches(Reason::Gap)
+            ));
+        }
+        if self.stretches(Reason::ClockReset) > 0 {
+            lines.push(format!(
+                "{path}: its clock is set back {} times; rulings that depend on these places go to review",
+                self.stretches(Reason::ClockReset)
             ));
         }
         if self.dropped_bad_time > 0 {

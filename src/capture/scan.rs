@@ -37,12 +37,20 @@ pub fn sample_keyframes(path: &Path, max: usize) -> Result<Vec<Frame>, Error> {
     let Some(first) = scan.next_key(None) else {
         return Ok(Recording::open(path, 1)?.next_frame()?.into_iter().collect());
     };
-    let zero = first.timestamp();
-    let keys = match (zero, scan.source.secs_per_tick, scan.source.duration_s) {
+    let keys = match (first.tick, scan.source.secs_per_tick, scan.source.duration_s) {
         (Some(zero), Some(tick_s), Some(duration_s)) => scan.spread(first, zero, tick_s, duration_s, max),
         _ => scan.thinned(first, max),
     };
-    scan.frames(keys, zero.unwrap_or(0))
+    scan.frames(keys)
+}
+
+/// A decoded keyframe.
+struct Key {
+    picture: frame::Video,
+    /// The container's time.
+    tick: Option<i64>,
+    /// Packets of the track before it, when reading from the front without a seek.
+    n_before: u64,
 }
 
 struct Scan<'a> {
@@ -50,6 +58,7 @@ struct Scan<'a> {
     source: Source,
     decoder: decoder::Video,
     pictures: Pictures,
+    n_packets: u64,
 }
 
 impl<'a> Scan<'a> {
@@ -58,13 +67,14 @@ impl<'a> Scan<'a> {
         Ok(Self {
             decoder: source.decoder(path, 1, true)?,
             pictures: Pictures::new(source.turn),
+            n_packets: 0,
             path,
             source,
         })
     }
 
     /// The next keyframe that decodes and is later than `after` in ticks; `None` when there is none near.
-    fn next_key(&mut self, after: Option<i64>) -> Option<frame::Video> {
+    fn next_key(&mut self, after: Option<i64>) -> Option<Key> {
         let (mut tries, mut errors) = (0, 0);
         while tries < MAX_TRIES && errors < MAX_ERRORS {
             let mut packet = Packet::empty();
@@ -76,19 +86,22 @@ impl<'a> Scan<'a> {
                 }
                 Err(_) => return None,
             }
-            let is_sound_key = packet.is_key() && !packet.flags().contains(packet::Flags::CORRUPT);
-            if packet.stream() != self.source.stream || !is_sound_key {
+            if packet.stream() != self.source.stream {
+                continue;
+            }
+            let n_before = self.n_packets;
+            self.n_packets += 1;
+            if !packet.is_key() || packet.flags().contains(packet::Flags::CORRUPT) {
                 continue;
             }
             // places asked for closer together than keyframes are lead back to one that is known
-            if let (Some(at), Some(after)) = (packet.pts().or(packet.dts()), after)
-                && at <= after
-            {
+            let tick = packet.pts().or(packet.dts());
+            if tick.is_some() && tick <= after {
                 return None;
             }
             tries += 1;
-            if let Some(decoded) = self.decode(&packet) {
-                return Some(decoded);
+            if let Some(picture) = self.decode(&packet) {
+                return Some(Key { picture, tick, n_before });
             }
         }
         None
@@ -107,7 +120,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Seeks to `max` places at even distances.
-    fn spread(&mut self, first: frame::Video, zero: i64, tick_s: f64, duration_s: f64, max: usize) -> Vec<frame::Video> {
+    fn spread(&mut self, first: Key, zero: i64, tick_s: f64, duration_s: f64, max: usize) -> Vec<Key> {
         let mut last = zero;
         let mut keys = vec![first];
         for i in 1..max {
@@ -120,7 +133,7 @@ impl<'a> Scan<'a> {
                 continue;
             }
             if let Some(key) = self.next_key(Some(last)) {
-                last = key.timestamp().unwrap_or(last).max(last);
+                last = key.tick.unwrap_or(last).max(last);
                 keys.push(key);
             }
         }
@@ -129,7 +142,7 @@ impl<'a> Scan<'a> {
 
     /// Reads to the end, keeping every n-th keyframe with n doubled whenever there are too many: for files whose length or
     /// times are not known.
-    fn thinned(&mut self, first: frame::Video, max: usize) -> Vec<frame::Video> {
+    fn thinned(&mut self, first: Key, max: usize) -> Vec<Key> {
         let mut keys = vec![first];
         let (mut step, mut seen) = (1usize, 1usize);
         while let Some(key) = self.next_key(None) {
@@ -151,15 +164,20 @@ impl<'a> Scan<'a> {
         keys
     }
 
-    /// Keyframes as frames: later than the one before, all of the first one's size.
-    fn frames(&mut self, keys: Vec<frame::Video>, zero: i64) -> Result<Vec<Frame>, Error> {
-        let tick_s = self.source.secs_per_tick.unwrap_or(0.0);
+    /// Keyframes as frames: each later than the one before, all of the first one's size.
+    fn frames(&mut self, keys: Vec<Key>) -> Result<Vec<Frame>, Error> {
+        let tick_s = self.source.secs_per_tick;
+        let period_s = self.source.period_s();
+        let zero = keys.first().and_then(|key| key.tick);
         let mut frames: Vec<Frame> = Vec::with_capacity(keys.len());
-        for key in keys {
-            let ticks = key.timestamp().map_or(0, |t| t.saturating_sub(zero));
-            let at = Timestamp::saturating(ticks as f64 * tick_s);
-            let format = key.format();
-            let image = self.pictures.image(key).map_err(|source| Error::Pixels {
+        for Key { picture, tick, n_before } in keys {
+            let at_s = match (tick, zero, tick_s) {
+                (Some(tick), Some(zero), Some(tick_s)) => tick.saturating_sub(zero) as f64 * tick_s,
+                _ => n_before as f64 * period_s,
+            };
+            let at = Timestamp::saturating(at_s);
+            let format = picture.format();
+            let image = self.pictures.image(picture).map_err(|source| Error::Pixels {
                 path: self.path.to_path_buf(),
                 format: format!("{format:?}"),
                 source,

@@ -10,7 +10,7 @@ use ffmpeg::media::Type;
 use ffmpeg::{Dictionary, Rational};
 use ffmpeg_next as ffmpeg;
 
-use super::container::{self, Shape};
+use super::container::{self, Container, Shape};
 use super::error::Error;
 use super::picture::Turn;
 
@@ -28,6 +28,9 @@ const MAX_THREADS: usize = 16;
 
 /// Frame rates outside are the container's nonsense (a time base taken for a rate), not a camera's.
 const SANE_FPS: std::ops::RangeInclusive<f64> = 0.1..=1000.0;
+
+/// Frame period taken when the container names none: 25 frames/s, what the ffmpeg libraries assume too.
+const DEFAULT_PERIOD_S: f64 = 1.0 / 25.0;
 
 /// An open file with its video track.
 pub(super) struct Source {
@@ -114,22 +117,45 @@ impl Source {
         let ticks = positive(time_base)
             .filter(|_| stream.duration() > 0)
             .map(|tick| stream.duration() as f64 * tick);
+        let n_frames = u64::try_from(stream.frames()).ok().filter(|&n| n > 0);
+        // for a cut AVI the libraries shorten the length to what is there; its header's count of frames stays
+        let counted = match (n_frames, fps) {
+            (Some(n), Some(fps)) if shape.container == Container::Avi => Some(n as f64 / fps),
+            _ => None,
+        };
         let whole = (input.duration() > 0).then(|| input.duration() as f64 / f64::from(ffmpeg::ffi::AV_TIME_BASE));
-        let is_matroska = shape.container == container::Container::Matroska;
         Ok(Self {
             stream: stream.index(),
             codec: stream.parameters().id().name().to_owned(),
             turn,
             secs_per_tick: positive(time_base),
             fps,
-            duration_s: tagged.or(ticks).or(whole),
-            // in Matroska the libraries fill in the container's length for every track
-            duration_is_tracks: tagged.is_some() || ticks.is_some() && !is_matroska,
-            n_frames: u64::try_from(stream.frames()).ok().filter(|&n| n > 0),
+            duration_s: tagged.or(counted).or(ticks).or(whole),
+            // elsewhere the libraries fill in the container's length for every track
+            duration_is_tracks: tagged.is_some()
+                || ticks.is_some() && matches!(shape.container, Container::IsoMedia | Container::Avi),
+            n_frames,
             time_base,
             shape,
             input,
         })
+    }
+
+    /// Nominal time from frame to frame, in seconds.
+    pub fn period_s(&self) -> f64 {
+        self.fps.map_or(DEFAULT_PERIOD_S, f64::recip)
+    }
+
+    /// Whether the length written in the file counts from the container's time zero and not from the first frame (RFC 9559: the
+    /// Segment's Duration belongs to its timestamps).
+    pub fn duration_is_end(&self) -> bool {
+        self.shape.container == Container::Matroska
+    }
+
+    /// Whether a packet marked as damaged is one that the file's end cuts short. Half a picture decodes into a picture that is half
+    /// wrong. In a transport stream the mark says that something before it was lost, and the packet may be whole.
+    pub fn damaged_is_short(&self) -> bool {
+        self.shape.container != Container::Unknown
     }
 
     /// A decoder for the video track.

@@ -72,7 +72,7 @@ pub(super) const CLOTH: Mixture = Mixture {
 };
 
 /// Spread of cloth around its scaled colour, levels of luma and chroma: weave, wear, chalk.
-const CLOTH_SPREAD: [f32; 3] = [9.0, 4.5, 4.5];
+const CLOTH_SPREAD: [f32; 3] = [9.0, 3.5, 3.5];
 /// Spread of a ball around its scaled colour: shading, reflections of the lamps, coded chroma.
 const BALL_SPREAD: [f32; 3] = [14.0, 8.0, 8.0];
 /// Brightness of cloth against the learnt colour: shadows down to a third, nothing brighter than a sixth more.

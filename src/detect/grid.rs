@@ -138,21 +138,51 @@ impl Cells {
                 continue;
             }
             let c = grid.chroma_index(row);
-            let (y0, y1) = (luma.row(2 * c), luma.row(2 * c + 1));
-            let (u, v) = (blue.row(c), red.row(c));
             let first = grid.chroma_index(span.start);
             let at = row * grid.width + span.start..row * grid.width + span.end;
-            let lumas = y0.iter().zip(y1).skip(2 * first).step_by(2 * grid.step);
-            for (out, (a, b)) in self.y[at.clone()].iter_mut().zip(lumas) {
-                *out = tables[0][usize::from(a.midpoint(*b))];
+            let (out_y, out_u, out_v) = (&mut self.y[at.clone()], &mut self.u[at.clone()], &mut self.v[at]);
+            let (y0, y1) = (&luma.row(2 * c)[2 * first..], &luma.row(2 * c + 1)[2 * first..]);
+            match grid.step {
+                1 => pick_means::<2>(y0, y1, &tables[0], out_y),
+                2 => pick_means::<4>(y0, y1, &tables[0], out_y),
+                3 => pick_means::<6>(y0, y1, &tables[0], out_y),
+                n => {
+                    for (out, i) in out_y.iter_mut().zip((0..).step_by(2 * n)) {
+                        *out = tables[0][usize::from(y0[i].midpoint(y1[i]))];
+                    }
+                }
             }
-            for (out, a) in self.u[at.clone()].iter_mut().zip(u.iter().skip(first).step_by(grid.step)) {
-                *out = tables[1][usize::from(*a)];
-            }
-            for (out, a) in self.v[at].iter_mut().zip(v.iter().skip(first).step_by(grid.step)) {
-                *out = tables[2][usize::from(*a)];
+            for (plane, table, out) in [(blue, &tables[1], out_u), (red, &tables[2], out_v)] {
+                let samples = &plane.row(c)[first..];
+                match grid.step {
+                    1 => pick::<1>(samples, table, out),
+                    2 => pick::<2>(samples, table, out),
+                    3 => pick::<3>(samples, table, out),
+                    n => {
+                        for (out, i) in out.iter_mut().zip((0..).step_by(n)) {
+                            *out = table[usize::from(samples[i])];
+                        }
+                    }
+                }
             }
         }
+    }
+}
+
+/// Every `N`th sample; the last one may stand in a chunk cut short by the end of the row.
+fn pick<const N: usize>(samples: &[u8], table: &[u8; 256], out: &mut [u8]) {
+    let (chunks, rest) = samples.as_chunks::<N>();
+    let mut chunks = chunks.iter().map(|c| c[0]).chain(rest.first().copied());
+    for out in out {
+        *out = chunks.next().map_or(*out, |v| table[usize::from(v)]);
+    }
+}
+
+/// Mean of two rows at every `N`th sample.
+fn pick_means<const N: usize>(upper: &[u8], lower: &[u8], table: &[u8; 256], out: &mut [u8]) {
+    let (a, b) = (upper.as_chunks::<N>().0, lower.as_chunks::<N>().0);
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out = table[usize::from(a[0].midpoint(b[0]))];
     }
 }
 

@@ -13,8 +13,6 @@ mod refine;
 mod scan;
 mod view;
 
-use nalgebra::Vector2;
-
 use crate::ball::Ball;
 use crate::frame::{Frame, Image};
 use crate::observation::{FrameObservations, Observation};
@@ -30,6 +28,8 @@ use view::View;
 
 /// Least visible share of a ball that is observed: with less, the edge no longer fixes the centre.
 const LEAST_COVERAGE: f64 = 0.35;
+/// Share of a ball's edge that must be seen to learn from it.
+const WHOLE_EDGE: f64 = 0.7;
 /// Two observations nearer than this many radii are one ball: real ones are two radii apart.
 const SAME_BALL_RADII: f64 = 1.2;
 
@@ -71,6 +71,8 @@ pub struct Detector {
     palette: Palette,
     cells: Cells,
     scan: Scan,
+    /// Pixels from an even column to its chroma sample.
+    siting_px: f64,
 }
 
 impl std::fmt::Debug for Detector {
@@ -123,14 +125,60 @@ impl Detector {
         }
         let palette = Palette::new(cloth.typical, colour::learn_kinds(balls, &blobs));
         tracing::debug!(cloth = ?palette.cloth, kinds = ?palette.kinds, "colours learnt");
-        Ok(Self {
+        let mut detector = Self {
             view,
             grid,
             cloth,
             palette,
             cells,
             scan,
-        })
+            siting_px: 0.0,
+        };
+        detector.siting_px = detector.learn_siting(samples);
+        Ok(detector)
+    }
+
+    /// Whether chroma is sited on even columns (0, the default of H.264) or half way to the next (0.5, what many converters
+    /// write without saying so). Seen from how far a ball's edges in luma lie from those in chroma.
+    fn learn_siting(&mut self, samples: &[Frame]) -> f64 {
+        let mut shifts = Vec::new();
+        for frame in samples {
+            let Some(light) = self.cloth.light(&self.grid, &frame.image) else {
+                continue;
+            };
+            for c in self.look(frame, light) {
+                let scene = self.scene(&frame.image, light);
+                let x = |weights| {
+                    let scene = Scene { weights, ..scene };
+                    scene.measure(&c).filter(|m| m.edge > WHOLE_EDGE).map(|m| m.outline.centre.x)
+                };
+                shifts.extend(x([1.0, 0.0]).zip(x([0.0, 1.0])).map(|(luma, chroma)| luma - chroma));
+            }
+        }
+        shifts.sort_by(f64::total_cmp);
+        let shift = shifts.get(shifts.len() / 2).copied().unwrap_or(0.0);
+        tracing::debug!(shift, n = shifts.len(), "chroma siting");
+        if shift > 0.25 { 0.5 } else { 0.0 }
+    }
+
+    /// Scans a frame for what may be balls.
+    fn look(&mut self, frame: &Frame, light: Light) -> Vec<Candidate> {
+        self.cells.read(&self.grid, &frame.image, &light.tables());
+        self.scan.classify(&self.grid, &self.cells, &self.cloth, &self.palette);
+        self.scan.candidates(&self.grid, &self.palette, &self.view)
+    }
+
+    fn scene<'a>(&'a self, image: &'a Image, light: Light) -> Scene<'a> {
+        Scene {
+            grid: &self.grid,
+            view: &self.view,
+            palette: &self.palette,
+            image,
+            light,
+            scan: &self.scan,
+            siting_px: self.siting_px,
+            weights: refine::WEIGHTS,
+        }
     }
 
     /// The balls in one frame.
@@ -148,18 +196,8 @@ impl Detector {
             return result;
         };
         result.table_in_view = true;
-        self.cells.read(&self.grid, &frame.image, &light.tables());
-        self.scan.classify(&self.grid, &self.cells, &self.cloth, &self.palette);
-        let candidates = self.scan.candidates(&self.grid, &self.palette, &self.view);
-        let scene = Scene {
-            grid: &self.grid,
-            view: &self.view,
-            cloth: &self.cloth,
-            palette: &self.palette,
-            image: &frame.image,
-            light,
-            scan: &self.scan,
-        };
+        let candidates = self.look(frame, light);
+        let scene = self.scene(&frame.image, light);
         let mut found: Vec<(f64, Observation)> = candidates.iter().filter_map(|c| observe(&scene, c)).collect();
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         for (_, ball) in found {
@@ -181,6 +219,7 @@ fn observe(scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64, Observation
     let measured = scene.measure(candidate)?;
     let at = scene.view.on_bed(measured.outline.centre)?;
     let (weights, coverage) = scene.inside(candidate, &measured.outline);
+    tracing::trace!(?candidate, ?measured, coverage, "measured");
     if coverage < LEAST_COVERAGE {
         return None;
     }
@@ -201,9 +240,4 @@ fn covariance_m2(scene: &Scene<'_>, measured: &Measured, at: TablePoint) -> Opti
         .pixels_per_metre(at, scene.view.table.ball_radius_m)?
         .try_inverse()?;
     Some(metres * measured.covariance_px2 * metres.transpose())
-}
-
-#[allow(dead_code)]
-fn zero() -> Vector2<f64> {
-    Vector2::zeros()
 }

@@ -3,7 +3,7 @@
 
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
-use super::cloth::{Cloth, Light};
+use super::cloth::Light;
 use super::colour::{Class, Colour, Palette};
 use super::grid::Grid;
 use super::outline::Outline;
@@ -23,8 +23,8 @@ const LEAST_REACH_PX: [f64; 3] = [3.5, 2.5, 2.2];
 const END_SAMPLES: usize = 2;
 /// Least distance of both colours, levels: less is lost in coder noise.
 const LEAST_CONTRAST: f32 = 14.0;
-/// Weight of chroma against luma: half as many samples, coded more coarsely.
-const CHROMA_WEIGHT: f32 = 0.7;
+/// Weights of luma and chroma: chroma has half as many samples, coded more coarsely.
+pub(super) const WEIGHTS: [f32; 2] = [1.0, 0.7];
 /// Sweep in ball radii from which a ball is measured by the middle of its streak.
 pub(super) const STREAK: f64 = 1.1;
 /// Spread of the common offset of all edges, pixels: sharpening, lens blur and an error in the radius move all alike.
@@ -37,8 +37,13 @@ const LEAST_DEVIATION_PX: f64 = 0.2;
 const CORRELATED_PX: f64 = 6.0;
 /// Error that more edge does not reduce, pixels: shading and shadow.
 const BIAS_PX: f64 = 0.12;
+/// Part of the radius within which the colours of a ball are counted: inside the blurred edge.
+const DISC: f64 = 0.95;
 /// Least share of the rays that must find the ball's edge.
 const LEAST_RAYS: f64 = 0.3;
+
+/// Least share of the rays that end on cloth that agree on one ball's edge; a finger or a sleeve has other curves.
+const LEAST_FIT: f64 = 0.5;
 
 /// A ball measured.
 #[derive(Debug, Clone, Copy)]
@@ -47,17 +52,22 @@ pub(super) struct Measured {
     pub covariance_px2: Matrix2<f64>,
     /// Share of the edge that was found, or of the streak's area.
     pub edge: f64,
+    /// Share of the rays ending on cloth that agree.
+    pub fit: f64,
 }
 
 /// Everything a measurement looks at.
 pub(super) struct Scene<'a> {
     pub grid: &'a Grid,
     pub view: &'a View,
-    pub cloth: &'a Cloth,
     pub palette: &'a Palette,
     pub image: &'a Image,
     pub light: Light,
     pub scan: &'a Scan,
+    /// Pixels from an even column to its chroma sample: 0 or 0.5.
+    pub siting_px: f64,
+    /// Weights of luma and chroma where colours are compared.
+    pub weights: [f32; 2],
 }
 
 impl Scene<'_> {
@@ -75,7 +85,7 @@ impl Scene<'_> {
         let radius = outline.mean_radius_px();
         let mut result = None;
         for (reach, least) in REACH.into_iter().zip(LEAST_REACH_PX) {
-            let edges = self.edges(candidate, &outline, (reach * radius).max(least));
+            let (edges, against) = self.edges(candidate, &outline, (reach * radius).max(least));
             if (edges.len() as f64) < LEAST_RAYS * RAYS as f64 {
                 return None;
             }
@@ -88,13 +98,15 @@ impl Scene<'_> {
                 outline,
                 covariance_px2: covariance,
                 edge: used / RAYS as f64,
+                fit: used / (edges.len() as f64 + against),
             });
         }
-        result.filter(|r| r.edge >= LEAST_RAYS)
+        result.filter(|r| r.edge >= LEAST_RAYS && r.fit >= LEAST_FIT)
     }
 
     /// Offsets of the seen edge from the expected one along its normal, pixels.
-    fn edges(&self, candidate: &Candidate, outline: &Outline, reach_px: f64) -> Vec<(Vector2<f64>, f64)> {
+    fn edges(&self, candidate: &Candidate, outline: &Outline, reach_px: f64) -> (Vec<(Vector2<f64>, f64)>, f64) {
+        let mut against = 0.0;
         let near_rail = self.near_rail(outline);
         let mut found = Vec::with_capacity(RAYS);
         let mut profile: Vec<Colour> = Vec::new();
@@ -109,13 +121,15 @@ impl Scene<'_> {
             profile.extend((-half..=half).map(|i| self.sample(p + n * (f64::from(i) * SAMPLE_STEP_PX))));
             let inside = mean(&profile[..END_SAMPLES]);
             let outside = mean(&profile[profile.len() - END_SAMPLES..]);
-            if self.palette.look_up(inside.to_bytes()).class != Class::Kind(candidate.kind) {
-                continue;
-            }
             if self.palette.look_up(outside.to_bytes()).class != Class::Cloth {
                 continue;
             }
-            let spread = [1.0, 1.0 / CHROMA_WEIGHT, 1.0 / CHROMA_WEIGHT];
+            // Spots are another ball's colour.
+            if !matches!(self.palette.look_up(inside.to_bytes()).class, Class::Kind(_)) {
+                against += 1.0;
+                continue;
+            }
+            let spread = [1.0 / self.weights[0], 1.0 / self.weights[1], 1.0 / self.weights[1]];
             let across = inside.minus(outside);
             let contrast2 = across.dot(across, spread);
             if contrast2 < LEAST_CONTRAST * LEAST_CONTRAST {
@@ -129,7 +143,7 @@ impl Scene<'_> {
             let length = (f64::from(inner) - 0.5) * SAMPLE_STEP_PX;
             found.push((n, length - f64::from(half) * SAMPLE_STEP_PX));
         }
-        found
+        (found, against)
     }
 
     fn near_rail(&self, outline: &Outline) -> bool {
@@ -139,7 +153,6 @@ impl Scene<'_> {
     /// The middle of the streak's colour.
     fn measure_streak(&self, candidate: &Candidate, outline: Outline) -> Option<Measured> {
         let radius = outline.mean_radius_px();
-        let ball = self.palette.kinds.get(usize::from(candidate.kind))?.1;
         let along = candidate.sweep.normalize();
         let across = Vector2::new(-along.y, along.x);
         let half_length = candidate.sweep.norm() / 2.0 + 1.3 * radius;
@@ -158,7 +171,6 @@ impl Scene<'_> {
                 if p.dot(&along).abs() > half_length || p.dot(&across).abs() > 1.3 * radius {
                     continue;
                 }
-                let _ = ball;
                 let w = f64::from(m.share) / 255.0;
                 mass += w;
                 sum += p * w;
@@ -176,13 +188,14 @@ impl Scene<'_> {
             outline: self.view.outline(outline.centre + sum / mass)?,
             covariance_px2,
             edge: area.min(1.0),
+            fit: 1.0,
         })
     }
 
     /// Shares of a ball's disc by kind, and the part of it that looks like the candidate's ball (spots included), 0..=1.
     pub fn inside(&self, candidate: &Candidate, outline: &Outline) -> (Vec<f64>, f64) {
         let mut weights = vec![0.0; self.palette.kinds.len()];
-        let (mut n, mut own, mut spots) = (0.0, 0.0, 0.0);
+        let (mut own, mut spots) = (0.0, 0.0);
         let pitch = self.grid.pitch_px();
         let radius = outline.mean_radius_px();
         let reach = candidate.sweep.norm() / 2.0 + radius;
@@ -195,25 +208,25 @@ impl Scene<'_> {
                 let t = (p - outline.centre)
                     .dot(&along)
                     .clamp(-candidate.sweep.norm() / 2.0, candidate.sweep.norm() / 2.0);
-                if outline.relative_distance(p - along * t) > 0.95 {
+                if outline.relative_distance(p - along * t) > DISC {
                     continue;
                 }
-                n += 1.0;
                 let m = self.scan.mixture(row * self.grid.width + column);
                 if let Class::Kind(k) = m.class {
-                    weights[usize::from(k)] += f64::from(m.share) / 255.0;
-                    if k == candidate.kind { own += 1.0 } else { spots += 1.0 }
+                    let share = f64::from(m.share) / 255.0;
+                    weights[usize::from(k)] += share;
+                    *(if k == candidate.kind { &mut own } else { &mut spots }) += share;
                 }
             }
         }
-        let n = f64::max(n, 1.0);
-        (weights, (own + f64::min(spots, own / 2.0)) / n)
+        let n = outline.area_px2() * DISC * DISC / (pitch * pitch);
+        (weights, (own + f64::min(spots, own)) / n)
     }
 
     /// The picture at a point, bilinear, in the learnt light.
     fn sample(&self, p: Vector2<f64>) -> Colour {
         let (x, y) = (p.x as f32, p.y as f32);
-        let (cx, cy) = (x / 2.0, (y - 0.5) / 2.0);
+        let (cx, cy) = ((x - self.siting_px as f32) / 2.0, (y - 0.5) / 2.0);
         self.light.undo([
             bilinear(self.image.y(), x, y),
             bilinear(self.image.u(), cx, cy),

@@ -14,6 +14,10 @@ const NOTICED_DEVIATIONS: f32 = 4.0;
 const NOTICED: [f32; 2] = [14.0, 8.0];
 /// Least share of a ball's area, of one colour, that may be a ball partly covered.
 const LEAST_AREA: f64 = 0.25;
+/// Share of a ball's area that a patch of all colours must have to be a ball with its spots.
+const WHOLE_AREA: f64 = 0.4;
+/// Share of such a patch that is of the ball's main colour: spots and lamps cover less than half of a ball.
+const LEAST_OWN: f64 = 0.4;
 /// Share of a ball's area above which something of the ball's colour must be touching it.
 const MOST_AREA: f64 = 1.35;
 /// Width of a streak against the ball's, second moments: more is not a ball in motion.
@@ -130,7 +134,7 @@ impl Scan {
             stands_out
         });
         let mut found = Vec::new();
-        for patch in self.patches(grid, Class::Other) {
+        for patch in self.patches(grid, |m| m.class != Class::Cloth) {
             let Some(outline) = view.outline(patch.mean) else { continue };
             let area = patch.mass * grid.pitch_px().powi(2) / outline.area_px2();
             let size = SymmetricEigen::new(patch.moments).eigenvalues / (outline.mean_radius_px().powi(2) / 4.0);
@@ -151,10 +155,11 @@ impl Scan {
 
     /// Places that may be balls.
     pub fn candidates(&mut self, grid: &Grid, palette: &Palette, view: &View) -> Vec<Candidate> {
+        let whole = self.whole_balls(grid, palette, view);
         let mut found = Vec::new();
         for kind in 0..palette.kinds.len() as u8 {
             let mut of_kind = Vec::new();
-            for patch in self.patches(grid, Class::Kind(kind)) {
+            for patch in self.patches(grid, |m| m.class == Class::Kind(kind)) {
                 let Some(outline) = view.outline(patch.mean) else { continue };
                 let area = patch.mass * grid.pitch_px().powi(2) / outline.area_px2();
                 if !(LEAST_AREA..MOST_PATCH).contains(&area) {
@@ -170,6 +175,7 @@ impl Scan {
                     _ => self.discs_within(grid, &patch, &outline, kind, &mut of_kind),
                 }
             }
+            of_kind.extend(whole.iter().filter(|c| c.kind == kind));
             of_kind.sort_by(|a, b| (a.area - 1.0).abs().total_cmp(&(b.area - 1.0).abs()));
             of_kind.truncate(MOST_CANDIDATES);
             found.append(&mut of_kind);
@@ -177,12 +183,42 @@ impl Scan {
         found
     }
 
-    /// Connected patches of one class (eight neighbours).
-    fn patches(&mut self, grid: &Grid, class: Class) -> Vec<Patch> {
+    /// Patches of anything but cloth that have the size of a ball: its spots and reflections belong to it, whatever colour.
+    fn whole_balls(&mut self, grid: &Grid, palette: &Palette, view: &View) -> Vec<Candidate> {
+        let mut found = Vec::new();
+        for patch in self.patches(grid, |m| m.class != Class::Cloth) {
+            let mut shares = vec![0.0; palette.kinds.len()];
+            for &i in &patch.cells {
+                if let Class::Kind(k) = self.mixtures[i].class {
+                    shares[usize::from(k)] += f64::from(self.mixtures[i].share) / 255.0;
+                }
+            }
+            let Some(kind) = (0..shares.len()).max_by(|&a, &b| shares[a].total_cmp(&shares[b])) else {
+                continue;
+            };
+            let Some(outline) = view.outline(patch.mean) else { continue };
+            let area = patch.mass * grid.pitch_px().powi(2) / outline.area_px2();
+            if !(WHOLE_AREA..MOST_AREA).contains(&area) || shares[kind] < LEAST_OWN * patch.mass {
+                continue;
+            }
+            if let Some(sweep) = streak(&patch, &outline) {
+                found.push(Candidate {
+                    kind: kind as u8,
+                    centre: patch.mean,
+                    sweep,
+                    area,
+                });
+            }
+        }
+        found
+    }
+
+    /// Connected patches (eight neighbours) of what belongs.
+    fn patches(&mut self, grid: &Grid, belongs: impl Fn(Mixture) -> bool) -> Vec<Patch> {
         self.round = self.round.wrapping_add(1);
         let mut patches = Vec::new();
         for &seed in &self.noticed {
-            if self.mixtures[seed].class != class || self.visited[seed] == self.round {
+            if !belongs(self.mixtures[seed]) || self.visited[seed] == self.round {
                 continue;
             }
             self.visited[seed] = self.round;
@@ -194,7 +230,7 @@ impl Scan {
                 for r in row.saturating_sub(1)..=(row + 1).min(grid.height - 1) {
                     for c in column.saturating_sub(1)..=(column + 1).min(grid.width - 1) {
                         let j = r * grid.width + c;
-                        if self.mixtures[j].class == class && self.visited[j] != self.round {
+                        if belongs(self.mixtures[j]) && self.visited[j] != self.round {
                             self.visited[j] = self.round;
                             cells.push(j);
                         }

@@ -179,7 +179,7 @@ mod tests {
             encoder.write(&grey(60 + 20 * i as u8), Timestamp::saturating(t)).unwrap();
         }
         encoder.finish().unwrap();
-        let mut input = ffmpeg::format::input(&path).unwrap();
+        let mut input = format::input(&path).unwrap();
         let clock = f64::from(input.stream(0).unwrap().time_base());
         let parameters = input.stream(0).unwrap().parameters();
         let decoder = codec::context::Context::from_parameters(parameters)
