@@ -19,7 +19,10 @@ const PAIRS: usize = 7;
 fn main() -> anyhow::Result<()> {
     let default = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/clips/smoke_carom_1080p60.mp4"));
     // `cargo bench -- CLIP` measures another clip; cargo itself adds `--bench`.
-    let clip = std::env::args().skip(1).find(|a| !a.starts_with('-')).map_or(default, PathBuf::from);
+    let clip = std::env::args()
+        .skip(1)
+        .find(|a| !a.starts_with('-'))
+        .map_or(default, PathBuf::from);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let out = tempfile::tempdir()?;
     let job = Job {
@@ -67,7 +70,10 @@ fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Duration> 
 /// Largest resident size of this process so far, from the kernel.
 fn peak_memory_mb() -> anyhow::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).context("the kernel tells no peak")?;
+    let line = status
+        .lines()
+        .find_map(|l| l.strip_prefix("VmHWM:"))
+        .context("the kernel tells no peak")?;
     let kb: u64 = line.trim().trim_end_matches(" kB").parse()?;
     Ok(kb / 1024)
 }

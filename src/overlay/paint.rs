@@ -346,7 +346,7 @@ impl Brush<'_> {
     /// Text set on the middle line of a panel; returns its width.
     fn words(&mut self, text: &str, weight: Weight, size: f32, left: f32, area: Area, colour: Colour) -> f32 {
         let size = size * self.unit;
-        let baseline = area.top + (area.height + self.face.cap_height(weight, size)) / 2.0;
+        let baseline = area.top + f32::midpoint(area.height, self.face.cap_height(weight, size));
         self.layer.text(self.face, text, weight, size, (left, baseline), colour);
         self.face.width(text, weight, size)
     }

@@ -25,7 +25,10 @@ fn schema(name: &str) -> Validator {
 }
 
 fn holds(schema: &Validator, value: &Value) {
-    let errors: Vec<String> = schema.iter_errors(value).map(|e| format!("{e} at {}", e.instance_path())).collect();
+    let errors: Vec<String> = schema
+        .iter_errors(value)
+        .map(|e| format!("{e} at {}", e.instance_path()))
+        .collect();
     assert!(errors.is_empty(), "{errors:?} in {value}");
 }
 

@@ -50,7 +50,13 @@ fn imports(code: &str) -> Vec<&str> {
     let all = [WORDS, CORE, EDGES, &["pipeline"]].concat();
     let mut named: Vec<&str> = Vec::new();
     for after in code.split("crate::").skip(1) {
-        let first = |s: &str| s.trim_start().split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("").to_owned();
+        let first = |s: &str| {
+            s.trim_start()
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .next()
+                .unwrap_or("")
+                .to_owned()
+        };
         let names: Vec<String> = match after.strip_prefix('{') {
             Some(group) => group.split('}').next().unwrap_or("").split(',').map(first).collect(),
             None => vec![first(after)],
@@ -76,7 +82,10 @@ fn imports_point_up_only() {
             } else {
                 own == "pipeline"
             };
-            assert!(allowed, "src/{file} imports {other}: words <- core <- edges <- pipeline, and no edge imports another");
+            assert!(
+                allowed,
+                "src/{file} imports {other}: words <- core <- edges <- pipeline, and no edge imports another"
+            );
         }
     }
 }
@@ -97,7 +106,15 @@ fn the_core_does_no_input_or_output() {
         if !CORE.contains(&module(&file)) && !WORDS.contains(&module(&file)) {
             continue;
         }
-        for word in ["std::fs", "std::io", "std::thread", "std::time", "SystemTime", "println!", "tracing::"] {
+        for word in [
+            "std::fs",
+            "std::io",
+            "std::thread",
+            "std::time",
+            "SystemTime",
+            "println!",
+            "tracing::",
+        ] {
             assert!(!code(&text).contains(word), "src/{file} uses {word}");
         }
     }
@@ -108,7 +125,11 @@ fn tests_are_never_switched_off_and_never_sleep() {
     for dir in ["src", "tests"] {
         for (file, text) in sources(dir) {
             // Put together here, so that this file does not find itself.
-            for word in [concat!("#[ig", "nore"), concat!("#[should_", "panic"), concat!("thread::sl", "eep")] {
+            for word in [
+                concat!("#[ig", "nore"),
+                concat!("#[should_", "panic"),
+                concat!("thread::sl", "eep"),
+            ] {
                 assert!(!text.contains(word), "{dir}/{file} has {word}");
             }
         }
