@@ -25,15 +25,36 @@ fn main() {
         let v: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let f = |v: &Value| v.as_f64().unwrap();
         let at = Timestamp::saturating(f(&v["t"]));
-        let balls = v["balls"].as_array().unwrap().iter().map(|b| Observation {
-            kinds: b["kinds"].as_array().unwrap().iter().map(|k| (k[0].as_str().unwrap().parse::<Ball>().unwrap(), Confidence::new(f(&k[1])))).collect(),
-            at: TablePoint::new(f(&b["x"]), f(&b["y"])),
-            covariance: TableCovariance::new(f(&b["cov"][0]), f(&b["cov"][1]), f(&b["cov"][1]), f(&b["cov"][2])),
-            coverage: f(&b["coverage"]),
-        }).collect();
-        let seen = FrameObservations { no: FrameNo(v["no"].as_u64().unwrap()), at, table_in_view: v["in_view"].as_bool().unwrap(), balls };
-        if finder.lost_view() { tracker.forget(); }
-        let r = if seen.table_in_view { tracker.update(&seen) } else { Vec::new() };
+        let balls = v["balls"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|b| Observation {
+                kinds: b["kinds"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|k| (k[0].as_str().unwrap().parse::<Ball>().unwrap(), Confidence::new(f(&k[1]))))
+                    .collect(),
+                at: TablePoint::new(f(&b["x"]), f(&b["y"])),
+                covariance: TableCovariance::new(f(&b["cov"][0]), f(&b["cov"][1]), f(&b["cov"][1]), f(&b["cov"][2])),
+                coverage: f(&b["coverage"]),
+            })
+            .collect();
+        let seen = FrameObservations {
+            no: FrameNo(v["no"].as_u64().unwrap()),
+            at,
+            table_in_view: v["in_view"].as_bool().unwrap(),
+            balls,
+        };
+        if finder.lost_view() {
+            tracker.forget();
+        }
+        let r = if seen.table_in_view {
+            tracker.update(&seen)
+        } else {
+            Vec::new()
+        };
         shots.extend(finder.observe(&seen, &r));
     }
     shots.extend(finder.finish());

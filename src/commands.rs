@@ -67,7 +67,7 @@ pub fn analyse(args: &cli::Analyse, stop: &AtomicBool) -> Outcome {
             .map(|job| match one(job, args.overlay, &screen, stop) {
                 Ok(whole) => whole,
                 Err(error) => {
-                    screen.say(&format!("error: {error:#}"));
+                    screen.say(&format!("error: {}", one_line(&error)));
                     false
                 }
             })
@@ -91,8 +91,13 @@ fn one(job: &Job, overlay: bool, screen: &Screen, stop: &AtomicBool) -> Outcome 
         burn::burn(&burn, screen, stop).context("the analysis is complete, the overlay is not")?;
     }
     tell(job, &done, overlay)?;
-    for warning in &done.run.warnings {
-        let word = if done.run.complete { "warning" } else { "error" };
+    // Of a recording that is cut short the first line says so; what else is damaged follows from it and is in the summary.
+    let (word, n_told) = if done.run.complete {
+        ("warning", usize::MAX)
+    } else {
+        ("error", 1)
+    };
+    for warning in done.run.warnings.iter().take(n_told) {
         screen.say(&format!("{word}: {warning}"));
     }
     Ok(done.run.complete)
@@ -100,27 +105,30 @@ fn one(job: &Job, overlay: bool, screen: &Screen, stop: &AtomicBool) -> Outcome 
 
 fn tell(job: &Job, done: &Done, overlay: bool) -> anyhow::Result<()> {
     let run = &done.run;
-    let mut text = String::new();
-    if done.tally.rows().is_empty() {
-        text.push_str("no shot found\n");
+    let rows = done.tally.rows();
+    let shots = if rows.is_empty() {
+        "no shot found".to_owned()
     } else {
-        text.push_str(&shot_table::table(done.tally.rows()));
-        text.push('\n');
-    }
-    text.push_str(&format!(
-        "\n{}: {:.1} s of video in {:.1} s ({:.1}x real time), table fitted to {:.1} mm\n",
+        shot_table::table(rows)
+    };
+    let figures = format!(
+        "{}: {:.1} s of video in {:.1} s ({:.1}x real time), table fitted to {:.1} mm",
         job.video.display(),
         run.duration_s - job.from_s.unwrap_or(0.0),
         run.timings.wall_s,
         run.timings.times_real_time,
         run.calibration.residual_mm.unwrap_or(0.0),
-    ));
-    let mut files = vec![folder::MATCH, folder::TRAJECTORIES, folder::SUMMARY, folder::CALIBRATION];
-    files.extend(overlay.then_some(folder::OVERLAY));
-    for file in files {
-        text.push_str(&format!("  {}\n", done.out.join(file).display()));
-    }
-    print(&text)
+    );
+    let mut lines = vec![shots, String::new(), figures];
+    let files = [folder::MATCH, folder::TRAJECTORIES, folder::SUMMARY, folder::CALIBRATION];
+    let files = files.into_iter().chain(overlay.then_some(folder::OVERLAY));
+    lines.extend(files.map(|file| listed(&done.out.join(file))));
+    print(&lines)
+}
+
+/// A written file, as it is listed below what was found.
+fn listed(path: &Path) -> String {
+    format!("  {}", path.display())
 }
 
 /// Result folder of each recording: `out` itself for one, a folder named after each for several.
@@ -163,19 +171,19 @@ pub fn calibrate(args: &cli::Calibrate) -> Outcome {
         None => analyse::find(&args.source, &samples, &table)?,
     };
     calibration::save(&calibration, &args.out)?;
-    let mut text = format!(
-        "table fitted to {:.2} mm ({:.2} mm at worst), {}\n  {}\n",
-        calibration.residual_mm,
-        calibration.residual_max_mm,
-        calibration.from,
-        args.out.display()
-    );
+    let mut lines = vec![
+        format!(
+            "table fitted to {:.2} mm ({:.2} mm at worst), {}",
+            calibration.residual_mm, calibration.residual_max_mm, calibration.from
+        ),
+        listed(&args.out),
+    ];
     if let Some(path) = &args.preview {
         let png = calibration::preview(&first.image, &calibration)?;
         fs::write(path, png).with_context(|| format!("cannot write {}", path.display()))?;
-        text.push_str(&format!("  {}\n", path.display()));
+        lines.push(listed(path));
     }
-    print(&text)?;
+    print(&lines)?;
     Ok(true)
 }
 
@@ -212,11 +220,11 @@ pub fn rule(args: &cli::Rule) -> Outcome {
             tally.take(&Update::Ruling(ruling.into()))?;
         }
     }
-    let mut text = shot_table::table(tally.rows()) + "\n";
+    let mut lines = vec![shot_table::table(tally.rows())];
     if let (Some(_), Some(ruling)) = (&args.shot, tally.rows().first().and_then(|row| row.ruling.as_ref())) {
-        text.push_str(&format!("\n{}\n", ruling.text.en));
+        lines.extend([String::new(), ruling.text.en.clone()]);
     }
-    print(&text)?;
+    print(&lines)?;
     Ok(true)
 }
 
@@ -230,7 +238,7 @@ pub fn overlay(args: &cli::Overlay, stop: &AtomicBool) -> Outcome {
         to_s: None,
     };
     burn::burn(&burn, &Screen::default(), stop)?;
-    print(&format!("  {}\n", args.out.display()))?;
+    print(&[listed(&args.out)])?;
     Ok(true)
 }
 
@@ -252,8 +260,23 @@ pub fn demo(args: &cli::Demo, stop: &AtomicBool) -> Outcome {
     analyse(&args, stop)
 }
 
-fn print(text: &str) -> anyhow::Result<()> {
+/// The error and its causes on one line. A cause that the message before it already tells is not told again.
+pub fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let text = cause.to_string().replace('\n', " ");
+        if line.is_empty() {
+            line = text;
+        } else if !line.contains(&text) {
+            line = format!("{line}: {text}");
+        }
+    }
+    line
+}
+
+/// One call, so that two recordings analysed at the same time do not mix their lines.
+fn print(lines: &[String]) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
+    stdout.write_all((lines.join("\n") + "\n").as_bytes())?;
     Ok(stdout.flush()?)
 }

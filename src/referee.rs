@@ -76,7 +76,11 @@ impl Referee {
         if self.finder.lost_view() {
             self.tracker.forget();
         }
-        let readings = if seen.table_in_view { self.tracker.update(seen) } else { Vec::new() };
+        let readings = if seen.table_in_view {
+            self.tracker.update(seen)
+        } else {
+            Vec::new()
+        };
         let shot = self.finder.observe(seen, &readings);
         updates.extend(shot.into_iter().flat_map(|s| self.rule(s)));
         updates

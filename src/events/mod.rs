@@ -12,8 +12,8 @@ mod shots;
 use std::collections::BTreeMap;
 
 use crate::ball::Ball;
-use crate::space::TablePoint;
 use crate::observation::FrameObservations;
+use crate::space::TablePoint;
 use crate::table::{Pocket, Rail, Table};
 use crate::track::Reading;
 use crate::units::{Confidence, Timestamp};

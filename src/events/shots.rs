@@ -325,7 +325,11 @@ impl ShotFinder {
         for (ball, state) in &mut self.balls {
             // From here on the ball is where the whole stretch says it is.
             if let Some(kept) = readings.get(ball) {
-                state.history = kept.iter().filter(|r| now.since(r.at) <= 2.0 * REST_WINDOW_S).copied().collect();
+                state.history = kept
+                    .iter()
+                    .filter(|r| now.since(r.at) <= 2.0 * REST_WINDOW_S)
+                    .copied()
+                    .collect();
             }
             state.anchor = state.resting_place(now);
         }

@@ -6,7 +6,7 @@ use nalgebra::{Matrix2, Point3};
 
 use super::layer::{Area, Layer, Ring};
 use super::palette::{self, Colour};
-use super::scene::{Done, Moment, Scene, Step};
+use super::scene::{self, Done, Moment, Scene, Step};
 use super::type_::{Typeface, Weight};
 use super::{Error, Picture};
 use crate::ball::Ball;
@@ -23,8 +23,8 @@ use crate::units::Timestamp;
 const RING_RADII: f32 = 1.45;
 /// Second ring that marks the cue ball, in ball radii.
 const CUE_RING_RADII: f32 = 1.85;
-/// Width of lines, metres: a fifth of a ball's radius.
-const LINE_M: f64 = 0.006;
+/// Width of lines, metres: a quarter of a ball's radius.
+const LINE_M: f64 = 0.008;
 /// The bright part of a trail is this old at most, seconds.
 const TRAIL_S: f64 = 0.9;
 /// Strokes that a trail is built up from, each shorter and wider than the last.
@@ -33,10 +33,10 @@ const TRAIL_STROKES: u32 = 7;
 const FLASH_S: f64 = 0.55;
 /// Radius at which a flash dies, metres: two balls.
 const FLASH_M: f64 = 0.12;
-/// Rail numbers lie this far behind the nose line, metres: on the wood, where no ball comes.
-const BADGE_BEHIND_M: f64 = 0.095;
-/// Radius of rail numbers, metres.
-const BADGE_M: f64 = 0.034;
+/// Rail numbers lie this far behind the nose line, metres: on the cushion, where no ball comes.
+const BADGE_BEHIND_M: f64 = 0.034;
+/// Radius of rail numbers, metres: about that of a ball.
+const BADGE_M: f64 = 0.030;
 
 // Panels: shares of a picture 1080 pixels high.
 
@@ -49,15 +49,19 @@ const MIN_SCALE: f32 = 0.5;
 /// Distance of panels from the picture's edges.
 const MARGIN: f32 = 26.0;
 /// Height of panels.
-const PANEL: f32 = 66.0;
+const PANEL: f32 = 76.0;
 /// Space inside panels.
 const PAD: f32 = 20.0;
 /// Size of body text.
 const BODY: f32 = 27.0;
 /// Size of labels.
 const LABEL: f32 = 18.0;
-/// Size of scores and the rail count.
-const NUMBER: f32 = 46.0;
+/// Size of scores.
+const NUMBER: f32 = 48.0;
+/// Size of the rail count: to be read from the far end of a room.
+const COUNT: f32 = 78.0;
+/// Size of the sentence beside a ruling.
+const SENTENCE: f32 = 22.0;
 /// Rails that a three-cushion point needs: the counter has a pip for each (C4.1).
 const N_PIPS: u32 = 3;
 /// Rails and balls told in the strip before the oldest give way.
@@ -224,27 +228,22 @@ impl Brush<'_> {
 
     /// Where the ball has been in this shot: thin and faint all the way for the cue ball, bright for the last moments.
     fn trail(&mut self, moment: &Moment<'_>, ball: Ball, is_cue: bool, at: Timestamp) {
-        let Some(path) = moment.shot.paths.get(&ball) else { return };
-        let from = path.partition_point(|s| s.at < moment.shot.start);
-        let to = path.partition_point(|s| s.at <= at);
-        let Some(samples) = path.get(from..to).filter(|s| s.len() > 1) else {
-            return;
-        };
+        let course = scene::course(moment.shot, ball, at);
         let height = self.table.ball_radius_m;
         let image = |p: TablePoint| self.camera.image_from_table(p, height);
-        let points: Vec<ImagePoint> = samples.iter().filter_map(|s| image(s.place)).collect();
-        if points.len() != samples.len() {
+        let points: Vec<ImagePoint> = course.iter().filter_map(|&(_, place)| image(place)).collect();
+        let Some(&(_, head)) = course.last().filter(|_| points.len() == course.len() && points.len() > 1) else {
             return;
-        }
+        };
         let colour = palette::ball(ball);
-        let width = self.line_width(samples[samples.len() - 1].place);
+        let width = self.line_width(head);
         let share = if is_cue { 0.6 } else { 0.35 };
         self.layer
             .line(&points, width * 1.6, palette::SHADE.faded(0.5 * share * moment.visible));
-        self.layer.line(&points, width * 0.6, colour.faded(share * moment.visible));
+        self.layer.line(&points, width * 0.7, colour.faded(share * moment.visible));
         for i in 0..TRAIL_STROKES {
             let age_s = TRAIL_S * f64::from(TRAIL_STROKES - i) / f64::from(TRAIL_STROKES);
-            let young = samples.partition_point(|s| at.since(s.at) > age_s);
+            let young = course.partition_point(|(t, _)| at.since(*t) > age_s);
             if points.len() - young > 1 {
                 let grown = 0.6 + 1.4 * i as f32 / TRAIL_STROKES as f32;
                 self.layer
@@ -260,7 +259,8 @@ impl Brush<'_> {
             _ if step.doubtful => palette::decision(Decision::Review),
             Done::Struck => palette::INK,
             Done::Met(ball) => palette::ball(ball),
-            Done::Touched { .. } => palette::DONE,
+            Done::Touched { n: None, .. } => palette::QUIET,
+            Done::Touched { n: Some(_), .. } => palette::DONE,
         };
         let place = match step.what {
             Done::Touched { rail, .. } => self.behind_nose(step.place, rail, 0.0),
@@ -288,7 +288,9 @@ impl Brush<'_> {
             }
             Done::Touched { rail, n } => {
                 let badge = self.behind_nose(step.place, rail, BADGE_BEHIND_M);
-                self.badge(badge, &n.to_string(), colour, visible, age_s);
+                if let Some(n) = n {
+                    self.badge(badge, &n.to_string(), colour, visible, age_s);
+                }
             }
         }
     }
@@ -344,7 +346,7 @@ impl Brush<'_> {
     /// Text set on the middle line of a panel; returns its width.
     fn words(&mut self, text: &str, weight: Weight, size: f32, left: f32, area: Area, colour: Colour) -> f32 {
         let size = size * self.unit;
-        let baseline = area.top + (area.height + self.face.cap_height(weight, size)) / 2.0;
+        let baseline = area.top + f32::midpoint(area.height, self.face.cap_height(weight, size));
         self.layer.text(self.face, text, weight, size, (left, baseline), colour);
         self.face.width(text, weight, size)
     }
@@ -405,40 +407,62 @@ impl Brush<'_> {
         let u = self.unit;
         let v = moment.visible;
         let rails = moment.steps.iter().rev().find_map(|s| match s.what {
-            Done::Touched { n, .. } => Some((n, at.since(s.at))),
+            Done::Touched { n: Some(n), .. } => Some((n, at.since(s.at))),
             _ => None,
         });
         let (n, age_s) = rails.unwrap_or((0, f64::INFINITY));
         let told: Vec<&Step> = moment.steps.iter().filter(|s| s.what != Done::Struck).collect();
         let told = &told[told.len().saturating_sub(STRIP_STEPS)..];
 
-        let pip = 9.0 * u;
-        let pips_width = N_PIPS as f32 * pip * 2.0 + (N_PIPS - 1) as f32 * 8.0 * u;
-        let label_width = self.width("RAILS", Weight::Bold, LABEL);
+        let pip = 8.0 * u;
+        let pip_gap = 8.0 * u;
+        let pips_width = N_PIPS as f32 * pip * 2.0 + (N_PIPS - 1) as f32 * pip_gap;
+        let label_width = self.width("RAILS", Weight::Bold, LABEL).max(pips_width);
         let number = n.to_string();
         let number_width = self
-            .width(&number, Weight::Bold, NUMBER)
-            .max(self.width("0", Weight::Bold, NUMBER));
-        let gap = 14.0 * u;
+            .width(&number, Weight::Bold, COUNT)
+            .max(self.width("0", Weight::Bold, COUNT));
+        let gap = 18.0 * u;
         let step_gap = 11.0 * u;
         let arrow_width = self.width("›", Weight::Medium, BODY);
-        let strip_width: f32 = told
-            .iter()
-            .map(|s| self.step_width(s) + 2.0 * step_gap + arrow_width)
-            .sum::<f32>();
-        let width = 2.0 * PAD * u + strip_width + label_width + pips_width + number_width + 2.0 * gap;
+        let arrows = told.len().saturating_sub(1) as f32 * (2.0 * step_gap + arrow_width);
+        let strip_width = told.iter().map(|s| self.step_width(s)).sum::<f32>() + arrows;
+        let strip_width = if told.is_empty() { 0.0 } else { strip_width + 2.0 * gap };
+        let width = 2.0 * PAD * u + strip_width + label_width + gap + number_width;
         let left = self.layer.width() - MARGIN * u - width;
         let area = self.panel(left, top, width, v);
-        let middle_y = f64::from(area.top + area.height / 2.0 - 0.5);
         let mut x = area.left + PAD * u;
-        for step in told {
-            x += self.step(step, x, area, v) + step_gap;
-            let arrow = palette::QUIET.faded(v);
-            x += self.words("›", Weight::Medium, BODY, x, area, arrow) + step_gap;
+        for (i, step) in told.iter().enumerate() {
+            if i > 0 {
+                x += step_gap;
+                x += self.words("›", Weight::Medium, BODY, x, area, palette::QUIET.faded(v)) + step_gap;
+            }
+            x += self.step(step, x, area, v);
         }
-        x += self.words("RAILS", Weight::Bold, LABEL, x, area, palette::QUIET.faded(v)) + gap;
+        if !told.is_empty() {
+            x += gap;
+            let divider = Area {
+                left: x - u,
+                top: area.top + PAD * u,
+                width: 2.0 * u,
+                height: area.height - 2.0 * PAD * u,
+            };
+            self.layer.block(divider, u, palette::EDGE.faded(v));
+            x += gap;
+        }
+        let (upper, lower) = (
+            Area {
+                height: area.height * 0.56,
+                top: area.top + area.height * 0.06,
+                ..area
+            },
+            area.top + area.height * 0.72,
+        );
+        let label_left = x + (label_width - self.width("RAILS", Weight::Bold, LABEL)) / 2.0;
+        self.words("RAILS", Weight::Bold, LABEL, label_left, upper, palette::QUIET.faded(v));
+        let mut pip_left = x + (label_width - pips_width) / 2.0;
         for i in 0..N_PIPS {
-            let centre = ImagePoint::new(f64::from(x + pip - 0.5), middle_y);
+            let centre = ImagePoint::new(f64::from(pip_left + pip - 0.5), f64::from(lower - 0.5));
             if i < n {
                 self.layer.disc(&Ring::circle(centre, pip), palette::DONE.faded(v));
             } else {
@@ -451,10 +475,10 @@ impl Brush<'_> {
                 let wave = Ring::circle(centre, pip * (1.0 + 1.2 * grown));
                 self.layer.ring(&wave, 2.0 * u, false, palette::DONE.faded((1.0 - grown) * v));
             }
-            x += 2.0 * pip + if i + 1 < N_PIPS { 8.0 * u } else { gap };
+            pip_left += 2.0 * pip + pip_gap;
         }
         let colour = if n >= N_PIPS { palette::DONE } else { palette::INK };
-        self.words(&number, Weight::Bold, NUMBER, x, area, colour.faded(v));
+        self.words(&number, Weight::Bold, COUNT, x + label_width + gap, area, colour.faded(v));
         area.left
     }
 
@@ -486,7 +510,7 @@ impl Brush<'_> {
         self.step_width(step)
     }
 
-    /// The ruling between the other two panels: what, by which clause, and why in words.
+    /// The ruling between the other two panels: what, and in words why and by which clause.
     fn ruling(&mut self, moment: &Moment<'_>, top: f32, from: f32, to: f32) {
         let Some((ruling, age_s)) = moment.ruling else { return };
         let u = self.unit;
@@ -495,24 +519,13 @@ impl Brush<'_> {
         let v = moment.visible * arrived;
         let heading = heading(ruling);
         let heading_width = self.width(&heading, Weight::Bold, BODY) + 2.0 * PAD * u;
-        let clause = ruling.clauses.first().cloned().unwrap_or_default();
         let room = to - from - 2.0 * 14.0 * u - heading_width - 2.0 * PAD * u;
         if room < -2.0 * PAD * u {
             return;
         }
-        let clause_width = self.width(&clause, Weight::Bold, LABEL) + 14.0 * u;
-        let words = self.face.fit(
-            &ruling.text.en,
-            Weight::Medium,
-            LABEL * 1.15 * u,
-            (room - clause_width).max(0.0),
-        );
-        let words_width = self.face.width(&words, Weight::Medium, LABEL * 1.15 * u);
-        let told_width = if room > clause_width {
-            2.0 * PAD * u + clause_width + words_width
-        } else {
-            0.0
-        };
+        let words = self.face.fit(&ruling.text.en, Weight::Medium, SENTENCE * u, room.max(0.0));
+        let words_width = self.face.width(&words, Weight::Medium, SENTENCE * u);
+        let told_width = if words.is_empty() { 0.0 } else { 2.0 * PAD * u + words_width };
         let area = self.panel(from + 14.0 * u, top, heading_width + told_width, v);
         let block = Area {
             width: heading_width,
@@ -524,18 +537,14 @@ impl Brush<'_> {
             ..palette::PANEL
         };
         self.words(&heading, Weight::Bold, BODY, block.left + PAD * u, block, ink.faded(v));
-        if told_width > 0.0 {
-            let x = block.left + heading_width + PAD * u;
-            self.words(&clause, Weight::Bold, LABEL, x, area, colour.faded(v));
-            self.words(
-                &words,
-                Weight::Medium,
-                LABEL * 1.15,
-                x + clause_width,
-                area,
-                palette::INK.faded(v),
-            );
-        }
+        self.words(
+            &words,
+            Weight::Medium,
+            SENTENCE,
+            block.left + heading_width + PAD * u,
+            area,
+            palette::INK.faded(v),
+        );
     }
 }
 

@@ -42,8 +42,8 @@ pub enum Done {
     Struck,
     /// Met a ball.
     Met(Ball),
-    /// Touched a rail, for the n-th time; `n` stops when the second object ball is met.
-    Touched { rail: Rail, n: u32 },
+    /// Touched a rail, for the n-th time; no number after the second object ball, where rails no longer count.
+    Touched { rail: Rail, n: Option<u32> },
 }
 
 /// A shot with what is worked out once for all its pictures.
@@ -104,6 +104,16 @@ impl Scene {
                 Told { shot, steps, ruled_s }
             })
             .collect();
+        // Two cue balls, two players: whoever has not played yet has the other one.
+        for seat in [Seat::A, Seat::B] {
+            let other = match cue_balls.get(seat.other()) {
+                Some(Ball::White) => Some(Ball::Yellow),
+                Some(Ball::Yellow) => Some(Ball::White),
+                _ => None,
+            };
+            let own = cue_balls.get_mut(seat);
+            *own = own.or(other);
+        }
         Self {
             told,
             rulings,
@@ -165,8 +175,12 @@ fn steps(shot: &Shot, doubtful: &[usize]) -> Vec<Step> {
             let what = match event.kind {
                 EventKind::CueStrike { .. } => Done::Struck,
                 EventKind::Rail { rail, .. } => {
-                    n += u32::from(met.len() < 2);
-                    Done::Touched { rail, n }
+                    let counts = met.len() < 2;
+                    n += u32::from(counts);
+                    Done::Touched {
+                        rail,
+                        n: counts.then_some(n),
+                    }
                 }
                 EventKind::BallBall { .. } => {
                     let other = event.kind.other(cue)?;
@@ -218,6 +232,20 @@ fn balls(shot: &Shot, at: Timestamp) -> Vec<Standing> {
         .into_iter()
         .map(|(ball, (place, observed))| Standing { ball, place, observed })
         .collect()
+}
+
+/// Where `ball` went from the strike until `at`, with a corner at each of its rails: between frames as they happened.
+pub fn course(shot: &Shot, ball: Ball, at: Timestamp) -> Vec<(Timestamp, TablePoint)> {
+    let path = shot.paths.get(&ball).map_or(&[][..], Vec::as_slice);
+    let within = |t: Timestamp| shot.start <= t && t <= at;
+    let seen = path.iter().map(|s| (s.at, s.place));
+    let corners = shot.events().iter().filter_map(|e| match e.kind {
+        EventKind::Rail { ball: b, .. } if b == ball => e.place.map(|place| (e.at, place)),
+        _ => None,
+    });
+    let mut course: Vec<_> = seen.chain(corners).filter(|(t, _)| within(*t)).collect();
+    course.sort_by_key(|(t, _)| *t);
+    course
 }
 
 /// Place at `at` on a path, and whether the ball was seen around it. Before and after its path a ball stays where the
@@ -276,7 +304,7 @@ mod tests {
         let mut shot = Shot::new(1, ShotKind::Shot, at(1.0), at(9.0), Some(Ball::White), events);
         shot.paths.insert(
             Ball::White,
-            vec![sample(1.0, 0.0, true), sample(1.1, 0.1, true), sample(9.0, 0.5, true)],
+            vec![sample(1.0, 0.0, true), sample(1.08, 0.08, true), sample(9.0, 0.5, true)],
         );
         shot.before.insert(Ball::Red, TablePoint::new(0.3, 0.2));
         shot
@@ -308,9 +336,9 @@ mod tests {
                 })
                 .collect::<Vec<_>>()
         };
-        assert_eq!(rails(2.5), [0; 0]);
-        assert_eq!(rails(5.5), [1, 2, 3]);
-        assert_eq!(rails(8.0), [1, 2, 3, 3]);
+        assert_eq!(rails(2.5), []);
+        assert_eq!(rails(5.5), [Some(1), Some(2), Some(3)]);
+        assert_eq!(rails(8.0), [Some(1), Some(2), Some(3), None]);
     }
 
     #[test]
@@ -330,20 +358,30 @@ mod tests {
         assert_eq!(scene.moment(at(5.0)).map(|m| m.visible), Some(1.0));
         assert_eq!(scene.player(at(0.3)), None);
         assert_eq!(scene.player(at(2.0)), Some(Seat::A));
-        assert_eq!(scene.cue_balls().a, Some(Ball::White));
+        assert_eq!(
+            (scene.cue_balls().a, scene.cue_balls().b),
+            (Some(Ball::White), Some(Ball::Yellow))
+        );
     }
 
     #[test]
     fn balls_are_between_their_samples_and_gaps_are_known() {
         let path = &shot().paths[&Ball::White];
-        let (place, observed) = place_at(path, at(1.05)).unwrap();
-        assert!((place.x() - 0.05).abs() < 1e-12 && observed);
+        let (place, observed) = place_at(path, at(1.04)).unwrap();
+        assert!((place.x() - 0.04).abs() < 1e-12 && observed);
         assert!(!place_at(path, at(5.0)).unwrap().1, "not seen for eight seconds");
-        assert_eq!(place_at(path, at(0.0)).unwrap().0.x(), 0.0);
+        assert_eq!(place_at(path, at(0.0)).map(|(p, _)| p), Some(TablePoint::new(0.0, 0.0)));
         assert_eq!(place_at(&[], at(0.0)), None);
         let scene = scene(Decision::Point);
         let balls = scene.moment(at(2.0)).unwrap().balls;
         assert_eq!(balls.iter().map(|b| b.ball).collect::<Vec<_>>(), [Ball::White, Ball::Red]);
+    }
+
+    #[test]
+    fn a_course_has_corners_where_the_rails_are() {
+        let times = |ball| -> Vec<f64> { course(&shot(), ball, at(4.5)).iter().map(|(t, _)| t.secs()).collect() };
+        assert_eq!(times(Ball::White), [1.0, 1.08, 3.0, 4.0]);
+        assert!(times(Ball::Red).is_empty());
     }
 
     #[test]

@@ -26,7 +26,7 @@ const KEYFRAME_EVERY: u32 = 120;
 pub struct Encoder {
     path: PathBuf,
     output: format::context::Output,
-    encoder: encoder::Video,
+    codec: encoder::Video,
     frame: frame::Video,
     stream_clock: Rational,
     last_ticks: Option<i64>,
@@ -49,6 +49,8 @@ impl Encoder {
             }));
         }
         ffmpeg::init().map_err(failed)?;
+        // The encoder's account of itself is nothing for users; failures come back as errors.
+        ffmpeg::log::set_level(ffmpeg::log::Level::Fatal);
         let h264 = encoder::find_by_name("libx264").ok_or(Error::NoEncoder)?;
         let mut output = format::output_as(path, "mp4").map_err(failed)?;
         let (width, height) = ((first.width() & !1) as u32, (first.height() & !1) as u32);
@@ -70,9 +72,12 @@ impl Encoder {
         video.set_frame_rate(fps.map(Rational::from));
         video.set_gop(KEYFRAME_EVERY);
         video.set_color_range(range);
+        // Players seek to pictures that depend on none before them.
+        let mut flags = codec::Flags::CLOSED_GOP;
         if output.format().flags().contains(format::Flags::GLOBAL_HEADER) {
-            video.set_flags(codec::Flags::GLOBAL_HEADER);
+            flags |= codec::Flags::GLOBAL_HEADER;
         }
+        video.set_flags(flags);
         let mut options = Dictionary::new();
         options.set("preset", PRESET);
         options.set("crf", CRF);
@@ -93,7 +98,7 @@ impl Encoder {
         Ok(Self {
             path: path.to_owned(),
             output,
-            encoder,
+            codec: encoder,
             frame,
             stream_clock,
             last_ticks: None,
@@ -123,7 +128,7 @@ impl Encoder {
         }
         frame.set_pts(Some(ticks));
         self.frame = frame;
-        self.encoder.send_frame(&self.frame).map_err(|e| self.failed(e))?;
+        self.codec.send_frame(&self.frame).map_err(|e| self.failed(e))?;
         self.drain()
     }
 
@@ -132,7 +137,7 @@ impl Encoder {
     /// # Errors
     /// When it cannot be written.
     pub fn finish(mut self) -> Result<(), Error> {
-        self.encoder.send_eof().map_err(|e| self.failed(e))?;
+        self.codec.send_eof().map_err(|e| self.failed(e))?;
         self.drain()?;
         self.output.write_trailer().map_err(|e| self.failed(e))
     }
@@ -140,7 +145,7 @@ impl Encoder {
     fn drain(&mut self) -> Result<(), Error> {
         let mut packet = Packet::empty();
         // An error means that nothing is ready yet, or no longer: the encoder has told real failures when it was sent to.
-        while self.encoder.receive_packet(&mut packet).is_ok() {
+        while self.codec.receive_packet(&mut packet).is_ok() {
             packet.set_stream(0);
             packet.rescale_ts(Rational::new(1, TICKS_PER_S), self.stream_clock);
             packet.write_interleaved(&mut self.output).map_err(|e| self.failed(e))?;
@@ -179,7 +184,7 @@ mod tests {
             encoder.write(&grey(60 + 20 * i as u8), Timestamp::saturating(t)).unwrap();
         }
         encoder.finish().unwrap();
-        let mut input = ffmpeg::format::input(&path).unwrap();
+        let mut input = format::input(&path).unwrap();
         let clock = f64::from(input.stream(0).unwrap().time_base());
         let parameters = input.stream(0).unwrap().parameters();
         let decoder = codec::context::Context::from_parameters(parameters)

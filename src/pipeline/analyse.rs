@@ -115,6 +115,7 @@ pub fn analyse(job: &Job, screen: &Screen, stop: &AtomicBool) -> Result<Done, Er
         )?
     };
     if spent.n_frames == 0 {
+        folder.discard();
         return Err(Error::NothingInRange {
             video: job.video.clone(),
             duration_s: duration_s.unwrap_or(0.0),

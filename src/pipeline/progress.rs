@@ -33,6 +33,13 @@ impl Default for Screen {
 }
 
 impl Screen {
+    /// Shows nothing.
+    pub fn silent() -> Self {
+        Self {
+            bars: MultiProgress::with_draw_target(ProgressDrawTarget::hidden()),
+        }
+    }
+
     /// A bar for one recording of `duration_s` seconds, when that is known.
     pub fn bar(&self, name: &str, duration_s: Option<f64>) -> Progress {
         let bar = match duration_s {

@@ -101,6 +101,14 @@ impl Folder {
         FILES.iter().find(alone).map(|file| format!("{file} without {MATCH}"))
     }
 
+    /// There was nothing to write after all: removes what this run has begun.
+    pub fn discard(self) {
+        for file in FILES {
+            // Best effort: the error that ended the run is the one to report. The rest is done on dropping.
+            let _ = fs::remove_file(self.partial(file));
+        }
+    }
+
     /// All that this run writes is written: replaces the earlier result by it.
     ///
     /// # Errors

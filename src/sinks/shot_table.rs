@@ -71,10 +71,8 @@ fn met(row: &Row) -> String {
     if text.is_empty() && row.kind != ShotKind::Lag {
         "nothing".clone_into(&mut text);
     }
-    for flag in &row.flags {
-        text.push_str(&format!(" [{}]", flag.name().replace('_', " ")));
-    }
-    text
+    let flags = row.flags.iter().map(|flag| format!(" [{}]", flag.name().replace('_', " ")));
+    text + &flags.collect::<String>()
 }
 
 fn ruling(ruling: &Ruling) -> String {

@@ -181,8 +181,8 @@ pub struct RulingLine {
     pub next_player: Option<Name<Seat>>,
     pub score: Score,
     /// In a lag ruling only: the winner's ball, or null for lag again.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub winner: Option<Option<Name<Ball>>>,
+    #[serde(default, skip_serializing_if = "Winner::is_absent")]
+    pub winner: Winner,
     /// In a review: the events in doubt, by their numbers in the shot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubtful_events: Vec<usize>,
@@ -195,9 +195,46 @@ pub struct RulingLine {
     pub text: Text,
 }
 
-/// A key that is there, even with null, is `Some`: null says "lag again", a missing key says "no lag".
-fn present<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Option<Name<Ball>>>, D::Error> {
-    Option::deserialize(d).map(Some)
+/// The key `winner`: missing says "no lag", null says "lag again".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Winner {
+    /// Not a lag.
+    #[default]
+    Absent,
+    /// Lag again.
+    Nobody,
+    /// The winner's ball.
+    Ball(Ball),
+}
+
+impl Winner {
+    fn of(ruling: &Ruling) -> Self {
+        match (ruling.decision, ruling.winner) {
+            (Decision::Lag, Some(ball)) => Self::Ball(ball),
+            (Decision::Lag, None) => Self::Nobody,
+            _ => Self::Absent,
+        }
+    }
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+    fn is_absent(&self) -> bool {
+        *self == Self::Absent
+    }
+}
+
+impl Serialize for Winner {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Ball(ball) => Name(*ball).serialize(s),
+            Self::Nobody | Self::Absent => s.serialize_none(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Winner {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Ok(Option::<Name<Ball>>::deserialize(d)?.map_or(Self::Nobody, |ball| Self::Ball(ball.0)))
+    }
 }
 
 /// Points by seat.
@@ -383,7 +420,7 @@ impl RulingLine {
                 A: ruling.score.a,
                 B: ruling.score.b,
             },
-            winner: (ruling.decision == Decision::Lag).then_some(ruling.winner.map(Name)),
+            winner: Winner::of(ruling),
             doubtful_events: ruling.doubtful_events.clone(),
             supersedes: (earlier > 0).then_some(earlier),
             proposed: ruling.proposed,
@@ -409,7 +446,10 @@ impl RulingLine {
                 a: self.score.A,
                 b: self.score.B,
             },
-            winner: self.winner.flatten().map(|b| b.0),
+            winner: match self.winner {
+                Winner::Ball(ball) => Some(ball),
+                Winner::Nobody | Winner::Absent => None,
+            },
             doubtful_events: self.doubtful_events.clone(),
             proposed: self.proposed,
             text: Wording {
@@ -597,7 +637,7 @@ mod tests {
             "{text}"
         );
         let again: RulingLine = serde_json::from_str(&text).unwrap();
-        assert_eq!(again.winner, Some(None));
+        assert_eq!(again.winner, Winner::Nobody);
     }
 
     #[test]

@@ -172,7 +172,10 @@ impl Tracker {
                     Some((place, spread_m)) => (place.distance(observation.at) / spread_m).powi(2).min(MAX_PREDICTION_COST),
                     None => MAX_PREDICTION_COST,
                 };
-                if far >= MAX_PREDICTION_COST && confidence.get() * observation.coverage < GOOD_LOOKS && track.predict(seen.at).is_some() {
+                if far >= MAX_PREDICTION_COST
+                    && confidence.get() * observation.coverage < GOOD_LOOKS
+                    && track.predict(seen.at).is_some()
+                {
                     continue;
                 }
                 let cost = far - 2.0 * confidence.get().ln() - 2.0 * observation.coverage.clamp(0.05, 1.0).ln();

@@ -46,7 +46,9 @@ pub fn readings(frames: &[FrameObservations], balls: impl Iterator<Item = Ball>)
     for _ in 0..2 {
         for ball in &balls {
             let free = |frame: usize, index: usize, confidence: f64| {
-                taken.get(&(frame, index)).is_none_or(|(owner, p)| owner == ball || *p < confidence)
+                taken
+                    .get(&(frame, index))
+                    .is_none_or(|(owner, p)| owner == ball || *p < confidence)
             };
             paths.insert(*ball, best_path(frames, *ball, &free));
         }
@@ -62,7 +64,10 @@ pub fn readings(frames: &[FrameObservations], balls: impl Iterator<Item = Ball>)
         }
     }
     let owned = |ball: Ball, n: &Node| taken.get(&(n.frame, n.index)).is_some_and(|o| o.0 == ball);
-    paths.into_iter().map(|(ball, path)| (ball, path.iter().filter(|n| owned(ball, n)).map(|n| n.reading).collect())).collect()
+    paths
+        .into_iter()
+        .map(|(ball, path)| (ball, path.iter().filter(|n| owned(ball, n)).map(|n| n.reading).collect()))
+        .collect()
 }
 
 fn kind_confidence(frames: &[FrameObservations], ball: Ball, frame: usize, index: usize) -> f64 {
@@ -87,7 +92,14 @@ fn best_path(frames: &[FrameObservations], ball: Ball, free: &dyn Fn(usize, usiz
             // What looks like half a ball is worth nothing by itself: it counts only where it holds a path together.
             let gain = (confidence * observation.coverage - DUBIOUS).max(LEAST_GAIN);
             // A path may begin anywhere; what it missed before is its own loss.
-            let mut node = Node { frame, index, reading, gain, best: gain, from: None };
+            let mut node = Node {
+                frame,
+                index,
+                reading,
+                gain,
+                best: gain,
+                from: None,
+            };
             for (k, before) in nodes[window..first_of_frame].iter().enumerate() {
                 let dt = seen.at.since(before.reading.at);
                 let way = before.reading.place.distance(reading.place);
@@ -140,7 +152,12 @@ mod tests {
                 if k < 30 {
                     balls.insert(0, white(-0.3, 0.1));
                 }
-                FrameObservations { no: FrameNo(k), at: Timestamp::saturating(k as f64 / 30.0), table_in_view: true, balls }
+                FrameObservations {
+                    no: FrameNo(k),
+                    at: Timestamp::saturating(k as f64 / 30.0),
+                    table_in_view: true,
+                    balls,
+                }
             })
             .collect();
         let got = readings(&frames, [Ball::White].into_iter());

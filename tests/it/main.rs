@@ -3,4 +3,8 @@
 
 #[cfg(feature = "vision")]
 mod capture;
+#[cfg(feature = "vision")]
+mod cli;
 mod rules;
+mod sinks;
+mod tidy;
