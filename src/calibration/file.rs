@@ -176,7 +176,11 @@ fn parse(text: &str) -> Result<Calibration, String> {
     if raw.format != FORMAT {
         return Err(format!("its format is '{}', this program reads '{FORMAT}'", raw.format));
     }
-    let usual = if raw.table.has_pockets { Table::POOL_9FT } else { Table::CAROM };
+    let usual = if raw.table.has_pockets {
+        Table::POOL_9FT
+    } else {
+        Table::CAROM
+    };
     let table = Table {
         length_m: raw.table.length_m,
         width_m: raw.table.width_m,
@@ -196,10 +200,15 @@ fn parse(text: &str) -> Result<Calibration, String> {
     ];
     for (name, value) in sizes {
         if !(value > 0.0 && value <= MAX_SIZE_M) {
-            return Err(format!("table.{name} is {value}, it must be above 0 and at most {MAX_SIZE_M} m"));
+            return Err(format!(
+                "table.{name} is {value}, it must be above 0 and at most {MAX_SIZE_M} m"
+            ));
         }
     }
-    for (name, value) in [("residual_mm", raw.fit.residual_mm), ("residual_max_mm", raw.fit.residual_max_mm)] {
+    for (name, value) in [
+        ("residual_mm", raw.fit.residual_mm),
+        ("residual_max_mm", raw.fit.residual_max_mm),
+    ] {
         if !(value >= 0.0 && value.is_finite()) {
             return Err(format!("fit.{name} is {value}, it must be 0 or more"));
         }

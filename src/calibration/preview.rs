@@ -33,11 +33,25 @@ pub fn preview(image: &Image, calibration: &Calibration) -> Result<Vec<u8>, Erro
     let thin = (image.width() as i32 / 1000).max(1);
     for i in 1..LENGTH_PARTS {
         let at = x * (2.0 * f64::from(i) / f64::from(LENGTH_PARTS) - 1.0);
-        line(&mut canvas, camera, Point3::new(at, -y, 0.0), Point3::new(at, y, 0.0), GRID, thin)?;
+        line(
+            &mut canvas,
+            camera,
+            Point3::new(at, -y, 0.0),
+            Point3::new(at, y, 0.0),
+            GRID,
+            thin,
+        )?;
     }
     for i in 1..WIDTH_PARTS {
         let at = y * (2.0 * f64::from(i) / f64::from(WIDTH_PARTS) - 1.0);
-        line(&mut canvas, camera, Point3::new(-x, at, 0.0), Point3::new(x, at, 0.0), GRID, thin)?;
+        line(
+            &mut canvas,
+            camera,
+            Point3::new(-x, at, 0.0),
+            Point3::new(x, at, 0.0),
+            GRID,
+            thin,
+        )?;
     }
     for (out, colour) in [(0.0, NOSE), (table.cushion_width_m, CLOTH_EDGE)] {
         let (x, y) = (x + out, y + out);
@@ -65,7 +79,14 @@ fn ring(canvas: &mut Mat, camera: &Camera, at: TablePoint, radius_m: f64) -> Res
     Ok(())
 }
 
-fn line(canvas: &mut Mat, camera: &Camera, a: Point3<f64>, b: Point3<f64>, colour: (f64, f64, f64), thick: i32) -> Result<(), Error> {
+fn line(
+    canvas: &mut Mat,
+    camera: &Camera,
+    a: Point3<f64>,
+    b: Point3<f64>,
+    colour: (f64, f64, f64),
+    thick: i32,
+) -> Result<(), Error> {
     let on = |i: u32| a + (b - a) * (f64::from(i) / f64::from(PIECES));
     for i in 0..PIECES {
         piece(canvas, camera, on(i), on(i + 1), colour, thick)?;
@@ -73,7 +94,14 @@ fn line(canvas: &mut Mat, camera: &Camera, a: Point3<f64>, b: Point3<f64>, colou
     Ok(())
 }
 
-fn piece(canvas: &mut Mat, camera: &Camera, a: Point3<f64>, b: Point3<f64>, colour: (f64, f64, f64), thick: i32) -> Result<(), Error> {
+fn piece(
+    canvas: &mut Mat,
+    camera: &Camera,
+    a: Point3<f64>,
+    b: Point3<f64>,
+    colour: (f64, f64, f64),
+    thick: i32,
+) -> Result<(), Error> {
     let fixed = |v: f64| (v * f64::from(1 << SHIFT)).round() as i32;
     if let (Some(a), Some(b)) = (camera.image_from_world(a), camera.image_from_world(b)) {
         imgproc::line(

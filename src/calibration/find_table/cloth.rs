@@ -124,7 +124,10 @@ impl Small {
         let (cell, count) = (1..cells - 1)
             .flat_map(|a| (1..cells - 1).map(move |b| (a, b)))
             .map(|(a, b)| {
-                let sum: u32 = (a - 1..=a + 1).flat_map(|a| (b - 1..=b + 1).map(move |b| a * cells + b)).map(|i| histogram[i]).sum();
+                let sum: u32 = (a - 1..=a + 1)
+                    .flat_map(|a| (b - 1..=b + 1).map(move |b| a * cells + b))
+                    .map(|i| histogram[i])
+                    .sum();
                 ((a, b), sum)
             })
             .max_by_key(|(cell, sum)| (*sum, std::cmp::Reverse(*cell)))?;
@@ -132,7 +135,9 @@ impl Small {
             return None;
         }
         let near = |plane: &[u8], i: usize, cell: usize| (usize::from(plane[i]) / CHROMA_CELL).abs_diff(cell) <= 1;
-        let members: Vec<usize> = central().filter(|&i| near(&self.u, i, cell.0) && near(&self.v, i, cell.1)).collect();
+        let members: Vec<usize> = central()
+            .filter(|&i| near(&self.u, i, cell.0) && near(&self.v, i, cell.1))
+            .collect();
         let luma = luma_mode(members.iter().map(|&i| self.y[i]))?;
         let like: Vec<usize> = members
             .into_iter()
@@ -175,7 +180,11 @@ impl Small {
         if f64::from(best.1) < MIN_AREA_SHARE * (self.width * self.height) as f64 {
             return Ok(None);
         }
-        let bits = labels.data_typed::<i32>()?.iter().map(|l| if *l == best.0 { 255 } else { 0 }).collect();
+        let bits = labels
+            .data_typed::<i32>()?
+            .iter()
+            .map(|l| if *l == best.0 { 255 } else { 0 })
+            .collect();
         Ok(Some(Region {
             bits,
             width: self.width,
@@ -205,7 +214,13 @@ impl Region {
         let first = regions.first()?;
         let least = (share * regions.len() as f64).ceil().max(1.0) as usize;
         let bits = (0..first.bits.len())
-            .map(|i| if regions.iter().filter(|r| r.bits[i] != 0).count() >= least { 255 } else { 0 })
+            .map(|i| {
+                if regions.iter().filter(|r| r.bits[i] != 0).count() >= least {
+                    255
+                } else {
+                    0
+                }
+            })
             .collect();
         Some(Self { bits, ..**first })
     }
@@ -214,7 +229,13 @@ impl Region {
     pub(super) fn outline(&self) -> opencv::Result<Vec<(f64, f64)>> {
         let mask = Mat::new_rows_cols_with_data(self.height as i32, self.width as i32, &self.bits)?;
         let mut contours: Vector<Vector<Point>> = Vector::new();
-        imgproc::find_contours(&mask, &mut contours, imgproc::RETR_EXTERNAL, imgproc::CHAIN_APPROX_NONE, Point::new(0, 0))?;
+        imgproc::find_contours(
+            &mask,
+            &mut contours,
+            imgproc::RETR_EXTERNAL,
+            imgproc::CHAIN_APPROX_NONE,
+            Point::new(0, 0),
+        )?;
         let longest = contours.iter().max_by_key(Vector::len);
         Ok(longest.map_or_else(Vec::new, |c| c.iter().map(|p| (f64::from(p.x), f64::from(p.y))).collect()))
     }
