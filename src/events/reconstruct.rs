@@ -20,6 +20,13 @@ const READING_FLOOR_M: f64 = 0.0006;
 /// Part of a reading's claimed error that is trusted to be that small or large at most.
 const SIGMA_RANGE_M: (f64, f64) = (0.0004, 0.03);
 
+/// A ball faster than this, metres per second, that then moves less than this, metres, and less than this share of the
+/// way it should have gone, was shown the same picture twice. The same picture gives the same centre to a few hundredths
+/// of a pixel.
+const DOUBLED_SPEED_M_S: f64 = 0.15;
+const DOUBLED_M: f64 = 0.0003;
+const DOUBLED_SHARE: f64 = 0.1;
+
 /// A reading this far off the line between its neighbours, metres, that both of them deny, is no reading of this ball.
 const SPIKE_M: f64 = 0.03;
 
@@ -43,12 +50,21 @@ fn points_of(readings: &[Reading]) -> Vec<Point> {
             y: r.place.y(),
             sigma,
         };
-        // The same picture twice (a doubled frame) or a repaired time stamp: time must advance.
-        if points.last().is_none_or(|p| point.t > p.t + 1e-6) {
-            points.push(point);
+        // A repaired time stamp: time must advance.
+        if points.last().is_some_and(|p| point.t <= p.t + 1e-6) || is_doubled(&points, &point) {
+            continue;
         }
+        points.push(point);
     }
     points
+}
+
+/// Whether a reading comes from the picture of the one before, shown a second time: a moving ball has not moved at all.
+fn is_doubled(points: &[Point], next: &Point) -> bool {
+    let [.., before, last] = points else { return false };
+    let speed = (last.place() - before.place()).norm() / (last.t - before.t);
+    let way = (next.place() - last.place()).norm();
+    speed > DOUBLED_SPEED_M_S && way < DOUBLED_M && way < DOUBLED_SHARE * speed * (next.t - last.t)
 }
 
 /// Takes out readings that lie off the way between their neighbours and that neither neighbour's motion leads to.

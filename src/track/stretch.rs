@@ -32,7 +32,6 @@ struct Node {
     frame: usize,
     index: usize,
     reading: Reading,
-    gain: f64,
     best: f64,
     from: Option<usize>,
 }
