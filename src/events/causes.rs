@@ -92,6 +92,12 @@ const TYPICAL_RESTITUTION: f64 = 0.8;
 /// Price of each event of an explanation: an explanation with fewer events is preferred, in squared deviations.
 const PRICE_PER_EVENT: f64 = 4.0;
 
+/// A resting ball that goes this far, metres, was set in motion by something; less may be a shadow that passed.
+const STIR_M: f64 = 0.008;
+
+/// Price of a resting ball that starts to roll without a cause, in squared deviations: it does not happen.
+const PRICE_OF_STARTING_ALONE: f64 = 30.0;
+
 /// Price of a reading that belongs to neither side of a change, in squared deviations.
 const PRICE_OF_STRAY_READING: f64 = 8.0;
 

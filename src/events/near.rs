@@ -16,6 +16,9 @@ const RAIL_REACH_M: f64 = 0.0025;
 /// Two centres this much more than two radii apart may have touched, metres (plus two errors of their own).
 const CONTACT_REACH_M: f64 = 0.003;
 
+/// Slack when a known touch is looked for within a run of readings near a rail, seconds.
+const SLACK_S: f64 = 0.005;
+
 /// A known event of the same kind this near in time is the touch itself, seconds.
 const SAME_TOUCH_S: f64 = 0.15;
 
@@ -86,30 +89,57 @@ pub(crate) fn unseen(paths: &[BallPath], table: &Table, events: &[Event], step_s
     out
 }
 
+/// A piece of no more readings than this can hide a touch between two of them.
+const SHORT_PIECE: usize = 4;
+
+/// How near a ball must come to a rail's contact line for a touch to be possible, metres. Over a long smooth piece only a
+/// ball that rolls along the rail can touch unseen; in a short one, one that came near between two readings.
+fn rail_reach(piece: &Piece, t: f64, sigma: f64) -> f64 {
+    let reach = RAIL_REACH_M + piece.place_sigma(t);
+    if piece.len() <= SHORT_PIECE { reach + 3.0 * sigma } else { reach }
+}
+
 fn rails(paths: &[BallPath], table: &Table, events: &[Event]) -> Vec<Event> {
     let mut out: Vec<Event> = Vec::new();
     for path in paths {
-        for (k, piece) in path.pieces.iter().enumerate() {
-            if piece.is_rest() || !piece.knows_velocity() {
-                continue;
-            }
-            // A ball that leaves a rail on which it rested has not touched it (RULES.md, `at_start`).
-            let from_rest = k > 0 && path.pieces[k - 1].is_rest();
-            for point in &path.points[piece.first..=piece.last] {
-                if from_rest && point.t - piece.t_first < SAME_TOUCH_S {
+        for rail in RAILS {
+            let kind = EventKind::Rail { ball: path.ball, rail };
+            let gap = |x: f64, y: f64| table.distance_to_nose_m(TablePoint::new(x, y), rail) - table.rail_contact_distance_m();
+            // Which readings lie within reach of the rail while the ball moves.
+            let near: Vec<bool> = {
+                let mut near = vec![false; path.points.len()];
+                for (k, piece) in path.pieces.iter().enumerate() {
+                    if piece.is_rest() {
+                        continue;
+                    }
+                    // A ball that leaves a rail on which it rested has not touched it (RULES.md, `at_start`).
+                    let rested = path.pieces[..k].last().filter(|p| p.is_rest());
+                    let frozen = rested.is_some_and(|p| gap(p.place(p.t_last).x, p.place(p.t_last).y) < RAIL_REACH_M);
+                    for (i, point) in path.points.iter().enumerate().take(piece.last + 1).skip(piece.first) {
+                        let leaving = frozen && point.t - piece.t_first < SAME_TOUCH_S;
+                        let at = piece.place(point.t);
+                        near[i] = !leaving && gap(at.x, at.y) < rail_reach(piece, point.t, point.sigma);
+                    }
+                }
+                near
+            };
+            // Each run of such readings is one possible touch, unless a known one lies within it.
+            let mut i = 0;
+            while i < near.len() {
+                if !near[i] {
+                    i += 1;
                     continue;
                 }
-                let at = piece.place(point.t);
-                let place = TablePoint::new(at.x, at.y);
-                for rail in RAILS {
-                    let gap = table.distance_to_nose_m(place, rail) - table.rail_contact_distance_m();
-                    let kind = EventKind::Rail { ball: path.ball, rail };
-                    if gap < RAIL_REACH_M + piece.place_sigma(point.t)
-                        && !known(events, kind, point.t)
-                        && !known(&out, kind, point.t)
-                    {
-                        out.push(doubt(point.t, kind, place, 0.5 * SAME_TOUCH_S));
-                    }
+                let first = i;
+                while i < near.len() && near[i] {
+                    i += 1;
+                }
+                let from = path.points[first.saturating_sub(1)].t;
+                let to = path.points[i.min(near.len() - 1)].t;
+                let told = events.iter().any(|e| e.kind == kind && (from - SLACK_S..=to + SLACK_S).contains(&e.at.secs()));
+                if !told {
+                    let p = path.points[first];
+                    out.push(doubt(0.5 * (path.points[first].t + path.points[i - 1].t), kind, TablePoint::new(p.x, p.y), (to - from) / 2.0));
                 }
             }
         }

@@ -31,7 +31,7 @@ const EXPECTED_PRICE: f64 = 14.0;
 
 /// Up to this price, in squared deviations, an explanation of one change counts as fitting: with some six measurements in
 /// it and the price of its events, nineteen in twenty true ones are cheaper.
-const PRICE_PER_CHANGE_EXPLAINED: f64 = 22.0;
+const PRICE_PER_CHANGE_EXPLAINED: f64 = 26.0;
 
 /// Events less likely than this are not kept even as doubts: a ruling may rest on what is 0.999 sure.
 const LEAST_CONFIDENCE: f64 = 0.001;
@@ -223,9 +223,10 @@ pub(crate) fn settle_all(scene: &Scene, accounts: &[Account]) -> Settlement {
     let mut firsts: Vec<usize> = Vec::new();
     for (k, account) in accounts.iter().enumerate() {
         let ball = account.change.ball;
-        let earlier = accounts[..k].iter().any(|a| a.change.ball == ball);
+        let starts = |a: &Account| a.change.before.is_rest() && !a.change.after.is_rest();
+        let earlier = accounts[..k].iter().any(|a| a.change.ball == ball && !a.change.after.is_rest());
         // Only cue balls are struck with a cue.
-        if !earlier && account.change.before.is_rest() && matches!(ball, Ball::White | Ball::Yellow | Ball::Cue) {
+        if !earlier && starts(account) && matches!(ball, Ball::White | Ball::Yellow | Ball::Cue) {
             firsts.push(k);
         }
     }

@@ -95,7 +95,6 @@ fn best_path(frames: &[FrameObservations], ball: Ball, free: &dyn Fn(usize, usiz
                 frame,
                 index,
                 reading,
-                gain,
                 best: gain,
                 from: None,
             };
