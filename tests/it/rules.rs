@@ -4,7 +4,7 @@
 
 use cuemark::ball::Ball;
 use cuemark::events::{Event, EventKind, Shot, ShotFlag, ShotKind, notation};
-use cuemark::rules::{Authority, BySeat, Decision, MatchScorer, MatchSetup, Profile, Reason, Ruling, Seat, Unclear};
+use cuemark::rules::{Authority, BySeat, Decision, GameName, MatchScorer, MatchSetup, Profile, Reason, Ruling, Seat, Unclear};
 use cuemark::space::TablePoint;
 use cuemark::table::{RAILS, Rail, Table};
 use cuemark::units::{Confidence, Timestamp};
@@ -253,6 +253,28 @@ fn a_hidden_cue_ball_matters_until_the_stroke_is_decided() {
     assert_eq!(rule(&shot).reason, missing);
 }
 
+#[test]
+fn a_game_without_rules_is_never_guessed_at() {
+    let ruled = |game: GameName, line: &str| {
+        let setup = MatchSetup {
+            game,
+            ..MatchSetup::default()
+        };
+        let shot = notation::parse(line).unwrap();
+        MatchScorer::new(&Table::CAROM, &setup).play(&shot).remove(0)
+    };
+    assert_eq!(
+        ruled(GameName::NineBall, "C! C-1 1|left").reason,
+        Reason::Unclear(Unclear::NoModule)
+    );
+    assert_eq!(
+        ruled(GameName::Balkline472, "W! W-R W-Y").reason,
+        Reason::Unclear(Unclear::NoModule)
+    );
+    assert_eq!(ruled(GameName::OneCushion, "W! W-R W|left W-Y").decision, Decision::Point);
+    assert_eq!(ruled(GameName::OneCushion, "W! W-R W-Y W|left").decision, Decision::NoPoint);
+}
+
 // --- the lag
 
 /// A lag in notation, with where white and yellow stopped: distance of their centres from the head rail, metres.
@@ -487,6 +509,27 @@ mod cases {
         assert_eq!(report, "356 passed, 0 failed\n");
     }
 
+    #[test]
+    fn the_coverage_table_names_every_case_under_its_clauses() {
+        let table = include_str!("../../docs/rules.md");
+        let row = |clause: &str| {
+            let begins = format!("| {clause} |");
+            table.lines().find(|l| l.starts_with(&begins)).unwrap_or_default().to_owned()
+        };
+        let mut missing = Vec::new();
+        for line in CASES.lines() {
+            let case: Value = serde_json::from_str(line).unwrap();
+            let id = case["id"].as_str().unwrap();
+            for clause in case["rule_ids"].as_array().unwrap() {
+                let clause = clause.as_str().unwrap();
+                if !row(clause).split([' ', '|']).any(|word| word == id) {
+                    missing.push(format!("{clause}: {id}"));
+                }
+            }
+        }
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
     fn first() -> Value {
         serde_json::from_str(CASES.lines().find(|l| l.contains("\"T01\"")).unwrap()).unwrap()
     }
@@ -517,7 +560,10 @@ mod cases {
         let unknown_key = changed(&|c| c["expect"] = json!({"mood": "good"}));
         assert_eq!(unknown_key, "line 2: expect: 'mood' is not something that can be asserted");
         let unknown_type = changed(&|c| c["events"][1]["type"] = json!("levitates"));
-        assert!(unknown_type.starts_with("line 2: event 1: unknown variant `levitates`"), "{unknown_type}");
+        assert!(
+            unknown_type.starts_with("line 2: event 1: unknown variant `levitates`"),
+            "{unknown_type}"
+        );
         let backwards = changed(&|c| c["events"][2]["t"] = json!(0.5));
         assert_eq!(backwards, "line 2: event 2: time runs backwards, to 0.5 s");
         let foreign = changed(&|c| c["events"][2]["ball"] = json!("7"));
