@@ -90,11 +90,6 @@ impl CaromDesk {
                 let names: Vec<_> = balls.iter().map(|b| b.to_string()).collect();
                 self.sheet.hint(format!("frozen:{}", names.join("-")));
             }
-            Seen::FrozenBallMoved { .. } => {
-                if let Some(open) = &mut self.open {
-                    open.moved_frozen = true;
-                }
-            }
             Seen::MovedByNonball { ball, from, agent } => self.moved_by_hand(**ball, *from, agent.as_deref()),
             Seen::BallsMoved { balls } => {
                 for ball in balls.keys() {
@@ -148,7 +143,6 @@ impl CaromDesk {
             interfered: BTreeSet::new(),
             touched: BTreeSet::new(),
             separated: false,
-            moved_frozen: false,
             fouled: false,
             replay: false,
             rests: Layout::new(),

@@ -92,7 +92,6 @@ impl CaromDesk {
                 self.conduct(by, item, sanction.as_deref(), authority.as_deref());
             }
             Refereed::Emergency {} | Refereed::Interference { affected: true, .. } => self.emergency(),
-            Refereed::Restored {} => self.emergency = false,
             Refereed::Suspend {} => {
                 self.suspended = true;
                 self.sheet.suspended = vec![t];
@@ -117,25 +116,44 @@ impl CaromDesk {
 
     /// The clause of a foul that the referee named.
     pub(super) fn rule_of(&self, foul: &str, agent: Option<&str>, kind: Option<&str>) -> &'static str {
-        match foul {
-            "double_touch" if self.played_into_frozen() => "C6.3.b",
-            "double_touch" | "double_hit" => "C6.3.a",
-            "second_touch" | "illicit_shot" => "C6.3.f",
-            "moving_balls" | "balls_moving" | "played_while_moving" => "C6.3.h",
-            "push" => "C6.5.a",
-            "feet_off_floor" => "C6.6.a",
-            "shoe_on_cloth" => "C6.6.d",
-            "table_jolt" | "jolt" | "blowing" | "wind" | "fanning" => "C6.4.c",
-            "jump_ball" => "C5.12",
-            "wrong_ball" => "C6.7.b",
-            "marking" => match kind.or(self.marks.last().map(String::as_str)) {
+        let named = |words: &[&str]| words.iter().any(|w| foul.contains(w));
+        if named(&["double", "second_touch", "illicit"]) {
+            return match foul {
+                _ if named(&["second_touch", "illicit"]) => "C6.3.f",
+                _ if self.played_into_frozen() => "C6.3.b",
+                _ => "C6.3.a",
+            };
+        }
+        if named(&["moving"]) {
+            return "C6.3.h";
+        }
+        if named(&["push"]) {
+            return "C6.5.a";
+        }
+        if named(&["shoe"]) {
+            return "C6.6.d";
+        }
+        if named(&["feet", "foot"]) {
+            return "C6.6.a";
+        }
+        if named(&["jolt", "blow", "wind", "fan"]) || matches!(agent, Some("breath" | "palm" | "wind" | "jolt")) {
+            return "C6.4.c";
+        }
+        if named(&["jump"]) {
+            return "C5.12";
+        }
+        if named(&["wrong_ball"]) {
+            return "C6.7.b";
+        }
+        if named(&["mark"]) {
+            return match kind.or(self.marks.last().map(String::as_str)) {
                 Some("sweat" | "chalk_dust" | "dust" | "hand" | "powder" | "fingerprint") => "C6.8.c",
                 Some(_) => "C6.8.b",
                 None => "C6.8.a",
-            },
-            _ if matches!(agent, Some("breath" | "palm" | "wind" | "jolt")) => "C6.4.c",
-            _ => "C6.4.b",
+            };
         }
+        // Anything but the front face of the tip (C6.4.a).
+        "C6.4.b"
     }
 
     pub(super) fn played_into_frozen(&self) -> bool {
@@ -178,7 +196,6 @@ impl CaromDesk {
     }
 
     pub(super) fn emergency(&mut self) {
-        self.emergency = true;
         if let Some(open) = &mut self.open {
             open.replay = true;
             self.sheet.restore = Restore::Layout("pre_shot");
@@ -216,17 +233,7 @@ impl CaromDesk {
     }
 
     pub(super) fn conduct(&mut self, by: &str, item: &str, sanction: Option<&str>, authority: Option<&str>) {
-        let letter = match item {
-            "dress" => "a",
-            "deliberate_foul" | "intentional_foul" => "b",
-            "slow_play" | "excessive_time" | "habitual_delay" | "delay" => "c",
-            "left_seat" => "d",
-            "noise" | "loud_voice" => "e",
-            "reconsider" | "request_reconsider" | "repeated_request" => "g",
-            "blocking_referee" => "h",
-            "disturbance" => "i",
-            _ => "f",
-        };
+        let letter = conduct_letter(item);
         // Expulsion is for the committee alone (C7.4).
         if sanction == Some("expulsion") && authority != Some("committee") {
             self.sheet.rejected.push("conduct");
@@ -357,4 +364,20 @@ impl CaromDesk {
         let slow = own.iter().filter(|&&s| s > 2.0 * usual_s).count();
         own.len() >= HABIT_STROKES && slow * 2 > own.len()
     }
+}
+
+/// The item of C7.3 that the referee named, told by its key word; what is none of them is improper behaviour (f).
+fn conduct_letter(item: &str) -> &'static str {
+    const ITEMS: [(&str, &[&str]); 8] = [
+        ("a", &["dress", "attire", "cloth"]),
+        ("b", &["deliberate", "intentional"]),
+        ("g", &["reconsider", "repeated"]),
+        ("c", &["slow", "delay", "interval", "time"]),
+        ("d", &["seat"]),
+        ("e", &["noise", "loud", "voice"]),
+        ("h", &["block", "view", "path"]),
+        ("i", &["disturb", "spectator"]),
+    ];
+    let found = ITEMS.iter().find(|(_, words)| words.iter().any(|w| item.contains(w)));
+    found.map_or("f", |(letter, _)| letter)
 }

@@ -195,20 +195,7 @@ impl PoolDesk {
     }
 
     pub(super) fn unsportsmanlike(&mut self, by: Seat, item: &str, penalty: Option<&str>) {
-        let rule = match item {
-            "distraction" => "P6.17.1",
-            "moved_ball" => "P6.17.2",
-            "deliberate_miscue" => "P6.17.3",
-            "played_after_call" => "P6.17.4",
-            "practice" => "P6.17.5",
-            "marking_table" => "P6.17.6",
-            "delaying" => "P6.17.7",
-            "improper_equipment" => "P6.17.h",
-            "deliberate_scoop" => "P8.18.d",
-            "intentional_6_11" => "P6.11.c",
-            "out_of_turn" => "P6.13.b",
-            _ => "P6.17.0",
-        };
+        let rule = unsportsmanlike_rule(item);
         // With no penalty stated the usual one is that of a serious foul (P6.17.0).
         let penalty = penalty.unwrap_or("serious_foul");
         self.sheet.conduct.push(Sanction {
@@ -436,4 +423,23 @@ impl PoolDesk {
             Clocked::WarmupStart { .. } => {}
         }
     }
+}
+
+/// The clause of unsportsmanlike conduct that the referee named, told by its key word.
+fn unsportsmanlike_rule(item: &str) -> &'static str {
+    const ITEMS: [(&str, &[&str]); 11] = [
+        ("P6.11.c", &["6_11"]),
+        ("P6.13.b", &["out_of_turn"]),
+        ("P8.18.d", &["scoop"]),
+        ("P6.17.3", &["miscue"]),
+        ("P6.17.1", &["distract"]),
+        ("P6.17.4", &["after_call", "after_foul", "suspen"]),
+        ("P6.17.2", &["moved", "moving", "touched", "position"]),
+        ("P6.17.5", &["practi"]),
+        ("P6.17.6", &["mark"]),
+        ("P6.17.7", &["delay", "slow"]),
+        ("P6.17.h", &["equipment"]),
+    ];
+    let found = ITEMS.iter().find(|(_, words)| words.iter().any(|w| item.contains(w)));
+    found.map_or("P6.17.0", |(rule, _)| rule)
 }
