@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::desk::carom::CaromDesk;
-use super::desk::facts::Fact;
+use super::desk::facts::{Fact, Seen, What};
 use super::desk::lag::LagDesk;
 use super::desk::pool::PoolDesk;
 use super::desk::sheet::Sheet;
@@ -116,7 +116,9 @@ pub fn run_case(text: &str) -> Result<(String, Vec<Mismatch>), String> {
         "three_cushion" => {
             let start = carom::Start::deserialize(&case.given).map_err(given)?;
             let mut desk = CaromDesk::new(Table::CAROM, profile, start);
-            facts.iter().for_each(|f| desk.take(f));
+            for fact in &facts {
+                desk.take(fact);
+            }
             desk.sheet()
         }
         "lag_carom" | "lag_pool" => {
@@ -124,13 +126,17 @@ pub fn run_case(text: &str) -> Result<(String, Vec<Mismatch>), String> {
             let start = lag::Start::deserialize(&case.given).map_err(given)?;
             let table = if pool { Table::POOL_9FT } else { Table::CAROM };
             let mut desk = LagDesk::new(table, profile, pool, start);
-            facts.iter().for_each(|f| desk.take(f));
+            for fact in &facts {
+                desk.take(fact);
+            }
             desk.sheet()
         }
         "pool_general" => {
             let start = pool::Start::deserialize(&case.given).map_err(given)?;
             let mut desk = PoolDesk::new(start);
-            facts.iter().for_each(|f| desk.take(f));
+            for fact in &facts {
+                desk.take(fact);
+            }
             desk.sheet()
         }
         other => return Err(format!("'{other}' is not a game of cases")),
@@ -148,12 +154,21 @@ fn facts(case: &Case) -> Result<Vec<Fact>, String> {
         if facts.last().is_some_and(|last| last.t > fact.t) {
             return Err(format!("event {n}: time runs backwards, to {} s", fact.t));
         }
+        if strikes_at_once(facts.last(), &fact) && !case.game.starts_with("lag") {
+            return Err(format!("event {n}: two strikes at once, at {} s", fact.t));
+        }
         if let Some(name) = foreign_ball(value, carom) {
             return Err(format!("event {n}: this game has no ball '{name}'"));
         }
         facts.push(fact);
     }
     Ok(facts)
+}
+
+/// Two cue balls struck at the same moment: only a lag has that.
+fn strikes_at_once(last: Option<&Fact>, fact: &Fact) -> bool {
+    let strike = |f: &Fact| matches!(&f.what, What::Camera(seen) if matches!(**seen, Seen::CueStrike { .. }));
+    last.is_some_and(|last| strike(last) && strike(fact) && last.t.total_cmp(&fact.t).is_eq())
 }
 
 /// A ball named in a fact that the game does not have.

@@ -27,7 +27,9 @@ enum Rules {
 impl MatchScorer {
     /// A scorer for a match on `table` (metres) by `setup`.
     pub fn new(table: &Table, setup: &MatchSetup) -> Self {
-        let rules = match setup.game.rails_needed() {
+        // Straight rail and balkline score by zones too, which nothing here knows yet.
+        let rails = setup.game.rails_needed().filter(|&rails| rails > 0);
+        let rules = match rails {
             Some(rails) => Rules::Carom(Box::new(Match::new(Carom::new(*table, setup.clone(), rails)))),
             None => Rules::None(Standing::default()),
         };

@@ -110,8 +110,6 @@ pub enum TieRuling {
 pub struct Tolerances {
     /// Two contacts no further apart than this are simultaneous when their order matters (C4.3, C2.5).
     pub simul_window_s: f64,
-    /// A gap at or under which frozen is suggested, never decided (C5.1).
-    pub frozen_eps_m: f64,
     /// A spot is blocked when a ball put there would have a gap under this to another ball (C5.9).
     pub spot_clear_m: f64,
     /// Gap left to the cue ball by a spotted pool ball (P1.4.c).
@@ -131,7 +129,6 @@ impl Tolerances {
     /// of one in a thousand, not more.
     pub const DEFAULT: Self = Self {
         simul_window_s: 0.010,
-        frozen_eps_m: 0.0005,
         spot_clear_m: 0.001,
         cue_gap_m: 0.001,
         lag_eye_m: 0.005,
@@ -171,12 +168,8 @@ pub struct Profile {
     pub side_spot_max_m: f64,
     /// Where the side spots are marked, metres from the head spot.
     pub side_spot_m: f64,
-    /// The player who did not serve has a last inning to draw level (not in the source document: off; C4.14).
-    pub equalising_inning: bool,
     /// Points of a scoring stroke that met a rail before any ball; 1 but for tours that reward it.
     pub rail_first_points: u32,
-    /// Raise a wrong ball (C6.7) without a person's word. Off in every profile: people raise it, cuemark only hints.
-    pub auto_raise_wrong_ball: bool,
     /// What a tie of third rail and second ball leads to.
     pub tie: TieRuling,
     /// Sizes.
@@ -192,9 +185,7 @@ impl Profile {
         cue_ball_choice: CueBallChoice::LagWinner,
         side_spot_max_m: 0.1524,
         side_spot_m: 0.15,
-        equalising_inning: false,
         rail_first_points: 1,
-        auto_raise_wrong_ball: false,
         tie: TieRuling::Review,
         tolerances: Tolerances::DEFAULT,
     };

@@ -4,7 +4,7 @@
 
 use cuemark::ball::Ball;
 use cuemark::events::{Event, EventKind, Shot, ShotFlag, ShotKind, notation};
-use cuemark::rules::{Authority, BySeat, Decision, MatchScorer, MatchSetup, Profile, Reason, Ruling, Seat, Unclear};
+use cuemark::rules::{Authority, BySeat, Decision, GameName, MatchScorer, MatchSetup, Profile, Reason, Ruling, Seat, Unclear};
 use cuemark::space::TablePoint;
 use cuemark::table::{RAILS, Rail, Table};
 use cuemark::units::{Confidence, Timestamp};
@@ -253,6 +253,28 @@ fn a_hidden_cue_ball_matters_until_the_stroke_is_decided() {
     assert_eq!(rule(&shot).reason, missing);
 }
 
+#[test]
+fn a_game_without_rules_is_never_guessed_at() {
+    let ruled = |game: GameName, line: &str| {
+        let setup = MatchSetup {
+            game,
+            ..MatchSetup::default()
+        };
+        let shot = notation::parse(line).unwrap();
+        MatchScorer::new(&Table::CAROM, &setup).play(&shot).remove(0)
+    };
+    assert_eq!(
+        ruled(GameName::NineBall, "C! C-1 1|left").reason,
+        Reason::Unclear(Unclear::NoModule)
+    );
+    assert_eq!(
+        ruled(GameName::Balkline472, "W! W-R W-Y").reason,
+        Reason::Unclear(Unclear::NoModule)
+    );
+    assert_eq!(ruled(GameName::OneCushion, "W! W-R W|left W-Y").decision, Decision::Point);
+    assert_eq!(ruled(GameName::OneCushion, "W! W-R W-Y W|left").decision, Decision::NoPoint);
+}
+
 // --- the lag
 
 /// A lag in notation, with where white and yellow stopped: distance of their centres from the head rail, metres.
@@ -466,5 +488,124 @@ proptest! {
             scorer.correct(shot, None);
         }
         prop_assert_eq!(scorer.standing(), before);
+    }
+}
+
+// --- the executable cases
+
+mod cases {
+    use cuemark::rules::cases::{run_case, run_cases};
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    const CASES: &str = include_str!("../../fixtures/rules/CASES.jsonl");
+
+    #[test]
+    fn every_case_of_the_rule_book_passes() {
+        let mut out = Vec::new();
+        let counts = run_cases(CASES.as_bytes(), &mut out).unwrap();
+        let report = String::from_utf8(out).unwrap();
+        assert_eq!(counts, (356, 0), "{report}");
+        assert_eq!(report, "356 passed, 0 failed\n");
+    }
+
+    #[test]
+    fn the_coverage_table_names_every_case_under_its_clauses() {
+        let table = include_str!("../../docs/rules.md");
+        let row = |clause: &str| {
+            let begins = format!("| {clause} |");
+            table.lines().find(|l| l.starts_with(&begins)).unwrap_or_default().to_owned()
+        };
+        let mut missing = Vec::new();
+        for line in CASES.lines() {
+            let case: Value = serde_json::from_str(line).unwrap();
+            let id = case["id"].as_str().unwrap();
+            for clause in case["rule_ids"].as_array().unwrap() {
+                let clause = clause.as_str().unwrap();
+                if !row(clause).split([' ', '|']).any(|word| word == id) {
+                    missing.push(format!("{clause}: {id}"));
+                }
+            }
+        }
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    fn first() -> Value {
+        serde_json::from_str(CASES.lines().find(|l| l.contains("\"T01\"")).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_case_that_is_not_met_is_printed_with_expected_and_got() {
+        let mut case = first();
+        case["expect"] = json!({"rails_before_second": 4, "next": "A"});
+        let mut out = Vec::new();
+        let counts = run_cases(case.to_string().as_bytes(), &mut out).unwrap();
+        assert_eq!(counts, (0, 1));
+        let said = "T01 failed\n  rails_before_second: expected 4, got 3\n0 passed, 1 failed\n";
+        assert_eq!(String::from_utf8(out).unwrap(), said);
+    }
+
+    #[test]
+    fn bad_input_is_named_with_its_line() {
+        let message = |text: &str| {
+            let lines = format!("{}\n{text}\n", first());
+            run_cases(lines.as_bytes(), &mut Vec::new()).unwrap_err().to_string()
+        };
+        let changed = |change: &dyn Fn(&mut Value)| {
+            let mut case = first();
+            change(&mut case);
+            message(&case.to_string())
+        };
+        assert!(message("{\"id\": \"X\"").starts_with("line 2: EOF while parsing"));
+        let unknown_key = changed(&|c| c["expect"] = json!({"mood": "good"}));
+        assert_eq!(unknown_key, "line 2: expect: 'mood' is not something that can be asserted");
+        let unknown_type = changed(&|c| c["events"][1]["type"] = json!("levitates"));
+        assert!(
+            unknown_type.starts_with("line 2: event 1: unknown variant `levitates`"),
+            "{unknown_type}"
+        );
+        let backwards = changed(&|c| c["events"][2]["t"] = json!(0.5));
+        assert_eq!(backwards, "line 2: event 2: time runs backwards, to 0.5 s");
+        let foreign = changed(&|c| c["events"][2]["ball"] = json!("7"));
+        assert_eq!(foreign, "line 2: event 2: this game has no ball '7'");
+        let twice = changed(&|c| {
+            let strike = c["events"][0].clone();
+            c["events"].as_array_mut().unwrap().insert(0, strike);
+        });
+        assert_eq!(twice, "line 2: event 1: two strikes at once, at 0 s");
+        let game = changed(&|c| c["game"] = json!("croquet"));
+        assert_eq!(game, "line 2: 'croquet' is not a game of cases");
+    }
+
+    #[test]
+    fn what_must_not_be_shown_is_looked_for_everywhere() {
+        let mut case = first();
+        case["expect"] = json!({"forbidden_output": ["wrong_ball"]});
+        assert_eq!(run_case(&case.to_string()).unwrap().1, []);
+        case["expect"] = json!({"forbidden_output": ["yellow"]});
+        assert_eq!(run_case(&case.to_string()).unwrap().1.len(), 1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// Facts of all cases of a game, in any order, under what any case of it was given: senseless, but no panic.
+        #[test]
+        fn no_sequence_of_facts_breaks_a_desk(given in 0..356_usize, picks in prop::collection::vec((0..356_usize, 0..40_usize), 0..30)) {
+            let cases: Vec<Value> = CASES.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+            let mut case = cases[given].clone();
+            let same: Vec<&Value> = cases.iter().filter(|c| c["game"] == case["game"]).collect();
+            let mut events = Vec::new();
+            for (n, (which, event)) in picks.iter().enumerate() {
+                let from = same[which % same.len()]["events"].as_array().unwrap();
+                if let Some(event) = from.get(event % from.len().max(1)) {
+                    let mut event = event.clone();
+                    event["t"] = json!(n as f64 * 0.7);
+                    events.push(event);
+                }
+            }
+            case["events"] = json!(events);
+            prop_assert!(run_case(&case.to_string()).is_ok());
+        }
     }
 }

@@ -15,6 +15,9 @@ use crate::units::Confidence;
 /// How many standard deviations a distance keeps from the limit of the eye before the camera may say which side of it.
 const SURE_SIGMAS: f64 = 3.0;
 
+/// Rounding of differences, seconds or metres.
+const EXACT: f64 = 1e-9;
+
 /// The two balls of a lag, in the order used here.
 pub const LAG_BALLS: [Ball; 2] = [Ball::White, Ball::Yellow];
 
@@ -134,7 +137,7 @@ fn faults(stroke: &Stroke, sequence: &[usize], profile: &Profile) -> [Vec<&'stat
         let first_at = |kind: EventKind| happened().find(|e| e.kind == kind).map(|e| e.at);
 
         if let (Some(struck), Some(touched)) = (first_at(EventKind::CueStrike { ball }), first_at(foot(other)))
-            && struck.since(touched) > profile.tolerances.simul_window_s
+            && struck.since(touched) > profile.tolerances.simul_window_s + EXACT
         {
             found.push("C2.5");
         }
@@ -217,7 +220,7 @@ fn outcome(stroke: &Stroke, faults: &[Vec<&'static str>; 2], profile: &Profile) 
     if (lead_m.abs() - eye_m).abs() < SURE_SIGMAS * sigma_m {
         return Err(Unclear::LagTooClose);
     }
-    Ok(if lead_m.abs() < eye_m {
+    Ok(if lead_m.abs() < eye_m - EXACT {
         LagReason::TooCloseForTheEye
     } else if lead_m > 0.0 {
         LagReason::Nearer(white)

@@ -22,6 +22,9 @@ use crate::rules::setup::{Profile, TieRuling};
 use crate::rules::stroke::Stroke;
 use crate::units::Confidence;
 
+/// Rounding of differences of times, seconds.
+const EXACT_S: f64 = 1e-9;
+
 /// What makes a stroke score in one game.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scoring {
@@ -184,7 +187,7 @@ fn verdict(events: &[Event], way: &Way, rules: &Scoring) -> Verdict {
         return Verdict::Missed(Cause::FewRails);
     }
     match way.last_needed {
-        Some(rail) if events[second].at.since(events[rail].at) <= rules.window_s => Verdict::Tie(rail, second),
+        Some(rail) if events[second].at.since(events[rail].at) <= rules.window_s + EXACT_S => Verdict::Tie(rail, second),
         _ => Verdict::Scored,
     }
 }

@@ -21,6 +21,9 @@ use crate::units::Timestamp;
 /// How far a lag ball may stand from its place before the referee is told, metres: a third of a ball's radius, plain to see.
 const SETUP_OFF_M: f64 = 0.01;
 
+/// Rounding of differences of times, seconds.
+const EXACT_S: f64 = 1e-9;
+
 /// How a lag desk starts, as written in a case. In pool the two balls go by `white` for A's and `yellow` for B's.
 #[derive(Debug, Clone, Deserialize)]
 #[allow(missing_docs)]
@@ -156,7 +159,7 @@ impl LagDesk {
                 t_err,
                 ..
             } => {
-                let same = released_m.is_some_and(|m| m <= self.profile.tolerances.rail_release_m);
+                let same = released_m.is_some_and(|m| m < self.profile.tolerances.rail_release_m);
                 let last = self.last_rail.insert(**ball, (**rail, t_end.unwrap_or(t)));
                 // A ride or a bounce is one touch (C4.6 by analogy).
                 if !last.is_some_and(|(r, until)| r == **rail && (same || until >= t)) {
@@ -359,7 +362,7 @@ impl LagDesk {
             }
             let window_s = self.profile.tolerances.simul_window_s;
             if let (Some(struck), Some(touched)) = (first(EventKind::CueStrike { ball }), first(foot(other))) {
-                late |= struck.since(touched) > window_s;
+                late |= struck.since(touched) > window_s + EXACT_S;
             }
         }
         let distance = |ball| {

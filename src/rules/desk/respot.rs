@@ -6,6 +6,9 @@ use crate::ball::Ball;
 use crate::space::TablePoint;
 use crate::table::Table;
 
+/// Rounding of sums of metres.
+const EXACT_M: f64 = 1e-9;
+
 /// Places of balls, metres.
 pub type Layout = BTreeMap<Ball, TablePoint>;
 
@@ -27,7 +30,7 @@ pub fn respot(moved: &[Ball], layout: &Layout, own: Ball, table: &Table, clear_m
         let free = layout.iter().filter(|(b, _)| !moved.contains(b));
         let near_m = 2.0 * table.ball_radius_m + clear_m;
         free.map(|(b, at)| (*b, *at))
-            .find(|(_, at)| (at.x() - spot.x()).hypot(at.y() - spot.y()) < near_m)
+            .find(|(_, at)| (at.x() - spot.x()).hypot(at.y() - spot.y()) < near_m - EXACT_M)
             .map(|(b, _)| b)
     };
     let mut placed = Layout::new();

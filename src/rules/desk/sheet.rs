@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::rules::seat::Seat;
+
 /// A foul called.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Foul {
@@ -18,7 +20,7 @@ pub struct Foul {
 
 impl Foul {
     /// A standard foul.
-    pub fn standard(rule: &str, by: impl ToString) -> Self {
+    pub fn standard(rule: &str, by: Seat) -> Self {
         Self {
             rule: rule.to_owned(),
             by: by.to_string(),
@@ -27,7 +29,7 @@ impl Foul {
     }
 
     /// A serious foul.
-    pub fn serious(rule: &str, by: impl ToString) -> Self {
+    pub fn serious(rule: &str, by: Seat) -> Self {
         Self {
             severity: "serious",
             ..Self::standard(rule, by)
@@ -67,6 +69,7 @@ impl Default for Restore {
 /// The answers. A field that a desk does not touch keeps its default, which reads as "nothing of the kind".
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
+#[allow(clippy::struct_excessive_bools, reason = "answers to separate questions")]
 pub struct Sheet {
     pub allowed: Value,
     pub answer: Option<bool>,

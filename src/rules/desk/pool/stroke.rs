@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::{Direction, Seen};
-use super::pool::Start;
-use super::sheet::Foul;
+use super::Start;
 use crate::ball::Ball;
+use crate::rules::desk::facts::{Direction, Seen};
+use crate::rules::desk::sheet::Foul;
 use crate::rules::seat::Seat;
 use crate::rules::setup::Tolerances;
 use crate::space::TablePoint;
@@ -18,7 +18,6 @@ pub(super) struct Stroke {
     pub ball: Ball,
     pub start_t: f64,
     pub dir: Option<Direction>,
-    pub cut_deg: Option<f64>,
     pub elevation_deg: Option<f64>,
     pub from: Option<TablePoint>,
     /// Contacts of the cue ball: time, object ball.
@@ -36,13 +35,12 @@ pub(super) struct Stroke {
 }
 
 impl Stroke {
-    pub fn new(by: Seat, ball: Ball, start_t: f64, dir: Option<Direction>, cut_deg: Option<f64>) -> Self {
+    pub fn new(by: Seat, ball: Ball, start_t: f64, dir: Option<Direction>) -> Self {
         Self {
             by,
             ball,
             start_t,
             dir,
-            cut_deg,
             elevation_deg: None,
             from: None,
             contacts: Vec::new(),
@@ -62,13 +60,15 @@ impl Stroke {
                 (Ball::Cue, other) | (other, Ball::Cue) => self.contacts.push((t, other)),
                 _ => {}
             },
-            Seen::Rail { ball, rail, at_start, .. } => self.rails.push((t, **ball, **rail, *at_start)),
+            Seen::Rail {
+                ball, rail, at_start, ..
+            } => self.rails.push((t, **ball, **rail, *at_start)),
             Seen::RailTop { ball, rail } => self.rails.push((t, **ball, **rail, false)),
             Seen::LeavesRail { ball, rail } => self.left_rail.push((**ball, **rail)),
-            Seen::LineCross { ball, line, to } if line == "head_string" && **ball == Ball::Cue => {
-                if to.as_deref() != Some("head") {
-                    self.crossed_t = self.crossed_t.or(Some(t));
-                }
+            Seen::LineCross { ball, line, to }
+                if line == "head_string" && **ball == Ball::Cue && to.as_deref() != Some("head") =>
+            {
+                self.crossed_t = self.crossed_t.or(Some(t));
             }
             Seen::OffTable { ball } | Seen::Frame { ball } => {
                 self.off_table.insert(**ball);
@@ -91,14 +91,23 @@ pub(super) struct Found {
     pub split_hit: bool,
 }
 
-/// The fouls of a finished stroke. `behind_string`: the cue ball was in hand behind the head string; `placed_wrong`: it was not
-/// played from behind it; `is_behind`: whether a ball lay behind it.
+/// Where the cue ball was played from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlayedFrom {
+    /// No line bound it.
+    Anywhere,
+    /// In hand behind the head string, and from behind it.
+    BehindString,
+    /// In hand behind the head string, but from on it or in front of it (P6.10).
+    WrongSide,
+}
+
+/// The fouls of a finished stroke. `is_behind`: whether a ball lay behind the head string.
 pub(super) fn camera_fouls(
     stroke: &Stroke,
     start: &Start,
     tolerances: &Tolerances,
-    behind_string: bool,
-    placed_wrong: bool,
+    from: PlayedFrom,
     is_behind: impl Fn(Ball) -> bool,
 ) -> Found {
     let mut found = Found::default();
@@ -116,7 +125,7 @@ pub(super) fn camera_fouls(
     }
     let frozen = |ball: Ball| {
         // The shooter's own word does not make a ball frozen (P6.7.f).
-        let declared = |f: &super::pool::BallFrozen| {
+        let declared = |f: &super::BallFrozen| {
             let pair = [*f.a, *f.b];
             pair.contains(&Ball::Cue) && pair.contains(&ball) && f.by != stroke.by.to_string()
         };
@@ -141,14 +150,18 @@ pub(super) fn camera_fouls(
         let other = |&(u, b): &(f64, Ball)| b != first && u - t <= tolerances.simul_window_s && !cfg.may_be_first(b);
         found.split_hit = contacts.iter().any(other);
     }
-    if behind_string && placed_wrong {
+    if from == PlayedFrom::WrongSide {
         found.rules.push("P6.10");
     }
+    // A contact that 6.11 forbids is none that 6.3 could go on from.
     let mut unplayed = false;
-    if behind_string && !placed_wrong {
+    if from == PlayedFrom::BehindString {
         let crossed_before = |t: f64| stroke.crossed_t.is_some_and(|c| c <= t);
         match contacts.first() {
-            Some(&(t, ball)) if is_behind(ball) && !crossed_before(t) => found.rules.push("P6.11.a"),
+            Some(&(t, ball)) if is_behind(ball) && !crossed_before(t) => {
+                unplayed = true;
+                found.rules.push("P6.11.a");
+            }
             None if stroke.crossed_t.is_none() => {
                 unplayed = true;
                 found.rules.push("P6.11.b");
@@ -179,7 +192,10 @@ fn any_driven(stroke: &Stroke, start: &Start, first_t: Option<f64>) -> bool {
 
 /// Sorts fouls by gravity, then in the order of the rules (P6.0.b).
 pub(super) fn in_order(foul: &Foul) -> (bool, Vec<u32>, String) {
-    let numbers = foul.rule.trim_start_matches('P').split('.').map(|part| part.parse().unwrap_or(u32::MAX));
+    let numbers = foul
+        .rule
+        .trim_start_matches('P')
+        .split('.')
+        .map(|part| part.parse().unwrap_or(u32::MAX));
     (foul.severity != "serious", numbers.collect(), foul.rule.clone())
 }
-
