@@ -116,7 +116,7 @@ impl Cloth {
 
     /// Colour of the empty table at a cell.
     pub fn at(&self, cell: usize) -> Colour {
-        Colour::from_bytes([self.cells.y[cell], self.cells.u[cell], self.cells.v[cell]])
+        self.cells.at(cell)
     }
 
     /// The light of this frame; `None` when the picture is not the learnt table.

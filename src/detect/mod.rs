@@ -27,6 +27,7 @@ use crate::units::FrameNo;
 use cloth::{Cloth, Light};
 use colour::Palette;
 use grid::{Cells, Grid};
+use outline::Outline;
 use refine::Scene;
 use scan::{Candidate, Scan};
 use view::View;
@@ -38,11 +39,15 @@ const LIMB_BIAS: f64 = 0.014;
 const LIMB_SPREAD: f64 = 0.02;
 /// Least visible share of a ball that is observed: with less, the edge no longer fixes the centre.
 const LEAST_COVERAGE: f64 = 0.35;
+/// The same for a streak, of which a part tells nothing about the middle.
+const LEAST_STREAK_COVERAGE: f64 = 0.6;
+/// Share of the ball's own colour among all ball colours within its outline; spots cover at most two fifths of a side.
+const LEAST_OWN: f64 = 0.55;
 /// Colour of more area than this many balls is no ball.
-const MOST_COVERAGE: f64 = 1.6;
-/// Share of the ball in its cells over what its sweep explains. Balls in rendered clips lie in 0.75..=1.8 (98 %), arms and
-/// hands below 0.71, shafts that look like streaks mostly above 2.
-const PURITY: Range<f64> = 0.72..2.0;
+const MOST_COVERAGE: f64 = 1.8;
+/// Share of the ball in its cells over what its sweep explains. Balls in rendered clips lie in 0.75..=2.2 (99 %), arms and
+/// hands below 0.71, shafts that look like streaks mostly above 2.5.
+const PURITY: Range<f64> = 0.72..2.4;
 /// Distance of a ball's colour from the cloth's from which the share is told reliably, deviations of a ball's colour.
 const DISTINCT: f64 = 8.0;
 /// Share of a ball's edge that must be seen to learn from it.
@@ -140,8 +145,10 @@ impl Detector {
                 blobs.push(scan.blobs(&grid, &cells, &cloth, &view));
             }
         }
-        let palette = Palette::new(cloth.typical, colour::learn_kinds(balls, &blobs));
-        tracing::debug!(cloth = ?palette.cloth, kinds = ?palette.kinds, "colours learnt");
+        let palette = Palette::new(
+            cloth.typical,
+            colour::learn_kinds(cloth.typical, colour::typical_kinds(balls), &blobs),
+        );
         let mut detector = Self {
             view,
             grid,
@@ -151,8 +158,45 @@ impl Detector {
             scan,
             siting_px: 0.0,
         };
+        detector.learn_again(samples);
         detector.siting_px = detector.learn_siting(samples);
+        tracing::debug!(cloth = ?detector.palette.cloth, kinds = ?detector.palette.kinds, "colours learnt");
         Ok(detector)
+    }
+
+    /// Learns the balls' colours once more from the balls that the first guess finds: their round edges tell them from
+    /// other things better than their blobs do.
+    fn learn_again(&mut self, samples: &[Frame]) {
+        /// Part of the radius whose colour is taken: clear of the blurred edge.
+        const CORE: f64 = 0.65;
+        let mut colours = Vec::new();
+        for frame in samples {
+            let Some(light) = self.cloth.light(&self.grid, &frame.image) else {
+                continue;
+            };
+            let candidates = self.look(frame, light);
+            let scene = self.scene(&frame.image, light);
+            let round = |c: &Candidate| scene.measure(c).filter(|m| m.edge > WHOLE_EDGE && !m.is_streak);
+            let mut outlines: Vec<Outline> = Vec::new();
+            for m in candidates.iter().filter_map(round) {
+                if outlines
+                    .iter()
+                    .all(|o| o.relative_distance(m.outline.centre) > SAME_BALL_RADII)
+                {
+                    outlines.push(m.outline);
+                }
+            }
+            colours.push(
+                outlines
+                    .iter()
+                    .filter_map(|o| self.cells.colour_within(&self.grid, o, CORE))
+                    .collect(),
+            );
+        }
+        self.palette = Palette::new(
+            self.cloth.typical,
+            colour::learn_kinds(self.cloth.typical, self.palette.kinds.clone(), &colours),
+        );
     }
 
     /// Whether chroma is sited on even columns (0, the default of H.264) or half way to the next (0.5, what many converters
@@ -250,7 +294,15 @@ fn observe(no: FrameNo, scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64
         y = at.y(),
         "measured"
     );
-    if !(LEAST_COVERAGE..MOST_COVERAGE).contains(&coverage) || !purity_of_balls(scene.palette, candidate).contains(&inside.purity)
+    let least = if measured.is_streak {
+        LEAST_STREAK_COVERAGE
+    } else {
+        LEAST_COVERAGE
+    };
+    let own = inside.own_share(candidate.kind);
+    if !(least..MOST_COVERAGE).contains(&coverage)
+        || own < LEAST_OWN
+        || !purity_of_balls(scene.palette, candidate).contains(&inside.purity)
     {
         return None;
     }
