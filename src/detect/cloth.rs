@@ -85,7 +85,8 @@ impl Cloth {
         let mut seen: Vec<[u8; 3]> = Vec::with_capacity(samples.len());
         let mut spread = [vec![0_usize; 256], vec![0_usize; 256]];
         for (row, span) in grid.spans.iter().enumerate() {
-            for i in row * grid.width + span.start..row * grid.width + span.end {
+            for column in span.clone() {
+                let i = row * grid.width + column;
                 seen.clear();
                 seen.extend(
                     samples

@@ -33,7 +33,7 @@ impl Colour {
 
     /// Half way between two colours.
     pub fn mean(self, other: Self) -> Self {
-        Self([0, 1, 2].map(|k| (self.0[k] + other.0[k]) / 2.0))
+        Self([0, 1, 2].map(|k| self.0[k].midpoint(other.0[k])))
     }
 
     /// Scalar product in units of `spread`.
@@ -253,14 +253,14 @@ pub(super) fn typical_kinds(balls: &[Ball]) -> Vec<(Ball, Colour)> {
 ///
 /// Blobs of nearly the cloth's colour are folds, sleeves or shadows, not balls: they are left out.
 pub(super) fn learn_kinds(cloth: Colour, mut kinds: Vec<(Ball, Colour)>, blobs: &[Vec<Colour>]) -> Vec<(Ball, Colour)> {
-    /// Least distance from the cloth, in a ball's spreads; a crimson ball on burgundy cloth has 3.4.
-    const UNLIKE_CLOTH: f32 = 2.5;
-    let unlike = |c: &Colour| c.minus(cloth).dot(c.minus(cloth), BALL_SPREAD) > UNLIKE_CLOTH * UNLIKE_CLOTH;
-    let blobs: Vec<Vec<Colour>> = blobs.iter().map(|b| b.iter().copied().filter(unlike).collect()).collect();
     /// Rounds of giving each blob to its nearest kind; the medians do not move after two.
     const ROUNDS: usize = 3;
     /// Distance beyond which a blob is none of the balls, in the ball's spreads; a sleeve or a hand may be ball-sized.
     const FAR: f32 = 6.0;
+    /// Least distance from the cloth, in a ball's spreads; a crimson ball on burgundy cloth has 3.4.
+    const UNLIKE_CLOTH: f32 = 2.5;
+    let unlike = |c: &Colour| c.minus(cloth).dot(c.minus(cloth), BALL_SPREAD) > UNLIKE_CLOTH * UNLIKE_CLOTH;
+    let blobs: Vec<Vec<Colour>> = blobs.iter().map(|b| b.iter().copied().filter(unlike).collect()).collect();
     let told: Vec<[(Ball, Colour); 3]> = blobs.iter().filter_map(|b| tell_three(b)).collect();
     for (ball, colour) in &mut kinds {
         let of_ball = |three: &[(Ball, Colour); 3]| three.iter().find(|(b, _)| b == ball).map(|&(_, c)| c);

@@ -237,7 +237,7 @@ impl Scene<'_> {
             });
             let (shift_along, error_along) = match ends {
                 [Some(front), Some(back)] => {
-                    half_way = (half_way + (front + back) / 2.0).max(radius[0] / 2.0);
+                    half_way = (half_way + front.midpoint(back)).max(radius[0] / 2.0);
                     ((front - back) / 2.0, STREAK_ERROR * radius[0] + STREAK_ERROR * half_way)
                 }
                 // One end is hidden: the other is as good as the length is known.
