@@ -85,7 +85,8 @@ impl Cloth {
         let mut seen: Vec<[u8; 3]> = Vec::with_capacity(samples.len());
         let mut spread = [vec![0_usize; 256], vec![0_usize; 256]];
         for (row, span) in grid.spans.iter().enumerate() {
-            for i in row * grid.width + span.start..row * grid.width + span.end {
+            for column in span.clone() {
+                let i = row * grid.width + column;
                 seen.clear();
                 seen.extend(
                     samples
@@ -116,7 +117,7 @@ impl Cloth {
 
     /// Colour of the empty table at a cell.
     pub fn at(&self, cell: usize) -> Colour {
-        Colour::from_bytes([self.cells.y[cell], self.cells.u[cell], self.cells.v[cell]])
+        self.cells.at(cell)
     }
 
     /// The light of this frame; `None` when the picture is not the learnt table.

@@ -33,7 +33,7 @@ impl Colour {
 
     /// Half way between two colours.
     pub fn mean(self, other: Self) -> Self {
-        Self([0, 1, 2].map(|k| (self.0[k] + other.0[k]) / 2.0))
+        Self([0, 1, 2].map(|k| self.0[k].midpoint(other.0[k])))
     }
 
     /// Scalar product in units of `spread`.
@@ -243,14 +243,24 @@ fn typical(ball: Ball) -> Option<Colour> {
     }
 }
 
+/// The typical colours of carom balls.
+pub(super) fn typical_kinds(balls: &[Ball]) -> Vec<(Ball, Colour)> {
+    balls.iter().filter_map(|&b| Some((b, typical(b)?))).collect()
+}
+
 /// Learns the colours of the balls from ball-sized blobs, one list for each sample frame. A kind that no blob resembles
-/// keeps its typical colour.
-pub(super) fn learn_kinds(balls: &[Ball], blobs: &[Vec<Colour>]) -> Vec<(Ball, Colour)> {
+/// keeps the colour it has.
+///
+/// Blobs of nearly the cloth's colour are folds, sleeves or shadows, not balls: they are left out.
+pub(super) fn learn_kinds(cloth: Colour, mut kinds: Vec<(Ball, Colour)>, blobs: &[Vec<Colour>]) -> Vec<(Ball, Colour)> {
     /// Rounds of giving each blob to its nearest kind; the medians do not move after two.
     const ROUNDS: usize = 3;
     /// Distance beyond which a blob is none of the balls, in the ball's spreads; a sleeve or a hand may be ball-sized.
     const FAR: f32 = 6.0;
-    let mut kinds: Vec<(Ball, Colour)> = balls.iter().filter_map(|&b| Some((b, typical(b)?))).collect();
+    /// Least distance from the cloth, in a ball's spreads; a crimson ball on burgundy cloth has 3.4.
+    const UNLIKE_CLOTH: f32 = 2.5;
+    let unlike = |c: &Colour| c.minus(cloth).dot(c.minus(cloth), BALL_SPREAD) > UNLIKE_CLOTH * UNLIKE_CLOTH;
+    let blobs: Vec<Vec<Colour>> = blobs.iter().map(|b| b.iter().copied().filter(unlike).collect()).collect();
     let told: Vec<[(Ball, Colour); 3]> = blobs.iter().filter_map(|b| tell_three(b)).collect();
     for (ball, colour) in &mut kinds {
         let of_ball = |three: &[(Ball, Colour); 3]| three.iter().find(|(b, _)| b == ball).map(|&(_, c)| c);
@@ -304,8 +314,7 @@ mod tests {
     const BLUE: Colour = Colour([80.0, 40.0, -36.0]);
 
     fn palette() -> Palette {
-        let kinds = [Ball::White, Ball::Yellow, Ball::Red];
-        Palette::new(BLUE, kinds.into_iter().filter_map(|b| Some((b, typical(b)?))).collect())
+        Palette::new(BLUE, typical_kinds(&crate::ball::CAROM_BALLS))
     }
 
     #[test]
@@ -331,7 +340,7 @@ mod tests {
             Colour([172.0, -32.0, 30.0]),
             Colour([104.0, -15.0, 70.0]),
         );
-        let kinds = learn_kinds(&[Ball::White, Ball::Yellow, Ball::Red], &[vec![orange, red, cream]]);
+        let kinds = learn_kinds(BLUE, typical_kinds(&crate::ball::CAROM_BALLS), &[vec![orange, red, cream]]);
         assert_eq!(kinds, [(Ball::White, cream), (Ball::Yellow, orange), (Ball::Red, red)]);
     }
 }

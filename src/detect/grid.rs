@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use nalgebra::Vector2;
 
+use super::colour::{Colour, median_colour};
 use super::outline::Outline;
 use crate::frame::Image;
 use crate::space::{Camera, ImagePoint, TablePoint};
@@ -108,6 +109,13 @@ impl Grid {
         ((y_px - 0.5) / 2.0 - (self.step / 2) as f64) / self.step as f64
     }
 
+    /// Cells up to `reach` cells from `middle`, clamped to `0..n`.
+    pub fn range(middle: f64, reach: f64, n: usize) -> Range<usize> {
+        let from = (middle - reach).floor().clamp(0.0, n as f64) as usize;
+        let to = (middle + reach + 1.0).ceil().clamp(0.0, n as f64) as usize;
+        from..to
+    }
+
     /// Number of cells.
     pub fn len(&self) -> usize {
         self.width * self.height
@@ -166,6 +174,28 @@ impl Cells {
                 }
             }
         }
+    }
+}
+
+impl Cells {
+    /// Colour of a cell.
+    pub fn at(&self, cell: usize) -> Colour {
+        Colour::from_bytes([self.y[cell], self.u[cell], self.v[cell]])
+    }
+
+    /// Median colour of the cells within `part` of an outline's radius; `None` when there are none.
+    pub fn colour_within(&self, grid: &Grid, outline: &Outline, part: f64) -> Option<Colour> {
+        let reach = outline.mean_radius_px() / grid.pitch_px();
+        let columns = Grid::range(grid.column(outline.centre.x), reach, grid.width);
+        let mut colours = Vec::new();
+        for row in Grid::range(grid.row(outline.centre.y), reach, grid.height) {
+            for column in columns.clone() {
+                if outline.relative_distance(grid.centre(column, row).0.coords) < part {
+                    colours.push(self.at(row * grid.width + column));
+                }
+            }
+        }
+        median_colour(&colours)
     }
 }
 

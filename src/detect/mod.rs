@@ -11,6 +11,7 @@ mod grid;
 mod outline;
 mod refine;
 mod scan;
+mod surround;
 mod view;
 
 use std::ops::Range;
@@ -27,8 +28,10 @@ use crate::units::FrameNo;
 use cloth::{Cloth, Light};
 use colour::Palette;
 use grid::{Cells, Grid};
+use outline::Outline;
 use refine::Scene;
 use scan::{Candidate, Scan};
+use surround::Surround;
 use view::View;
 
 /// The edge of a ball seen aslant is found too far up, because its lower limb is as dark as its shadow: share of the
@@ -38,13 +41,19 @@ const LIMB_BIAS: f64 = 0.014;
 const LIMB_SPREAD: f64 = 0.02;
 /// Least visible share of a ball that is observed: with less, the edge no longer fixes the centre.
 const LEAST_COVERAGE: f64 = 0.35;
+/// The same for a streak, of which a part tells nothing about the middle.
+const LEAST_STREAK_COVERAGE: f64 = 0.6;
+/// Share of the ball's own colour among all ball colours within its outline; spots cover at most two fifths of a side.
+const LEAST_OWN: f64 = 0.55;
 /// Colour of more area than this many balls is no ball.
-const MOST_COVERAGE: f64 = 1.6;
-/// Share of the ball in its cells over what its sweep explains. Balls in rendered clips lie in 0.75..=1.8 (98 %), arms and
-/// hands below 0.71, shafts that look like streaks mostly above 2.
-const PURITY: Range<f64> = 0.72..2.0;
+const MOST_COVERAGE: f64 = 1.8;
+/// Share of the ball in its cells over what its sweep explains. Balls in rendered clips lie in 0.75..=2.2 (99 %), arms and
+/// hands below 0.71, shafts that look like streaks mostly above 2.5.
+const PURITY: Range<f64> = 0.72..2.4;
 /// Distance of a ball's colour from the cloth's from which the share is told reliably, deviations of a ball's colour.
 const DISTINCT: f64 = 8.0;
+/// Chroma samples sit between no and half a pixel right of the even columns.
+const SITING_RANGE_PX: f64 = 0.5;
 /// Share of a ball's edge that must be seen to learn from it.
 const WHOLE_EDGE: f64 = 0.7;
 /// Two observations nearer than this many radii are one ball: real ones are two radii apart.
@@ -88,6 +97,7 @@ pub struct Detector {
     palette: Palette,
     cells: Cells,
     scan: Scan,
+    surround: Surround,
     /// Pixels from an even column to its chroma sample.
     siting_px: f64,
 }
@@ -116,16 +126,20 @@ impl Detector {
             table: *table,
         };
         let grid = Grid::new(camera, table).ok_or(Error::NoBed)?;
-        let mut read = Vec::with_capacity(samples.len());
-        for frame in samples {
-            if !fits(camera, &frame.image) {
-                return Err(Error::Size {
-                    frame_width: frame.image.width(),
-                    frame_height: frame.image.height(),
-                    width: camera.width_px(),
-                    height: camera.height_px(),
-                });
-            }
+        if let Some(frame) = samples.iter().find(|f| !fits(camera, &f.image)) {
+            return Err(Error::Size {
+                frame_width: frame.image.width(),
+                frame_height: frame.image.height(),
+                width: camera.width_px(),
+                height: camera.height_px(),
+            });
+        }
+        let mut surround = Surround::new(&view);
+        let images: Vec<&Image> = samples.iter().map(|f| &f.image).collect();
+        let chosen = surround.learn(&images);
+        let in_view: Vec<&Frame> = samples.iter().zip(chosen).filter(|(_, c)| *c).map(|(f, _)| f).collect();
+        let mut read = Vec::with_capacity(in_view.len());
+        for frame in &in_view {
             let mut cells = Cells::new(&grid);
             cells.read(&grid, &frame.image, &Light::SAME.tables());
             read.push(cells);
@@ -134,14 +148,16 @@ impl Detector {
         let mut scan = Scan::new(&grid);
         let mut cells = Cells::new(&grid);
         let mut blobs = Vec::new();
-        for frame in samples {
+        for frame in &in_view {
             if let Some(light) = cloth.light(&grid, &frame.image) {
                 cells.read(&grid, &frame.image, &light.tables());
                 blobs.push(scan.blobs(&grid, &cells, &cloth, &view));
             }
         }
-        let palette = Palette::new(cloth.typical, colour::learn_kinds(balls, &blobs));
-        tracing::debug!(cloth = ?palette.cloth, kinds = ?palette.kinds, "colours learnt");
+        let palette = Palette::new(
+            cloth.typical,
+            colour::learn_kinds(cloth.typical, colour::typical_kinds(balls), &blobs),
+        );
         let mut detector = Self {
             view,
             grid,
@@ -149,15 +165,53 @@ impl Detector {
             palette,
             cells,
             scan,
+            surround,
             siting_px: 0.0,
         };
-        detector.siting_px = detector.learn_siting(samples);
+        detector.learn_again(&in_view);
+        detector.siting_px = detector.learn_siting(&in_view);
+        tracing::debug!(cloth = ?detector.palette.cloth, kinds = ?detector.palette.kinds, "colours learnt");
         Ok(detector)
+    }
+
+    /// Learns the balls' colours once more from the balls that the first guess finds: their round edges tell them from
+    /// other things better than their blobs do.
+    fn learn_again(&mut self, samples: &[&Frame]) {
+        /// Part of the radius whose colour is taken: clear of the blurred edge.
+        const CORE: f64 = 0.65;
+        let mut colours = Vec::new();
+        for frame in samples {
+            let Some(light) = self.cloth.light(&self.grid, &frame.image) else {
+                continue;
+            };
+            let candidates = self.look(frame, light);
+            let scene = self.scene(&frame.image, light);
+            let round = |c: &Candidate| scene.measure(c).filter(|m| m.edge > WHOLE_EDGE && !m.is_streak);
+            let mut outlines: Vec<Outline> = Vec::new();
+            for m in candidates.iter().filter_map(round) {
+                if outlines
+                    .iter()
+                    .all(|o| o.relative_distance(m.outline.centre) > SAME_BALL_RADII)
+                {
+                    outlines.push(m.outline);
+                }
+            }
+            colours.push(
+                outlines
+                    .iter()
+                    .filter_map(|o| self.cells.colour_within(&self.grid, o, CORE))
+                    .collect(),
+            );
+        }
+        self.palette = Palette::new(
+            self.cloth.typical,
+            colour::learn_kinds(self.cloth.typical, self.palette.kinds.clone(), &colours),
+        );
     }
 
     /// Whether chroma is sited on even columns (0, the default of H.264) or half way to the next (0.5, what many converters
     /// write without saying so). Seen from how far a ball's edges in luma lie from those in chroma.
-    fn learn_siting(&mut self, samples: &[Frame]) -> f64 {
+    fn learn_siting(&mut self, samples: &[&Frame]) -> f64 {
         let mut shifts = Vec::new();
         for frame in samples {
             let Some(light) = self.cloth.light(&self.grid, &frame.image) else {
@@ -173,9 +227,13 @@ impl Detector {
             }
         }
         shifts.sort_by(f64::total_cmp);
-        let shift = shifts.get(shifts.len() / 2).copied().unwrap_or(0.0);
-        tracing::debug!(shift, n = shifts.len(), "chroma siting");
-        if shift > 0.25 { 0.5 } else { 0.0 }
+        // The mean of the middle half, drawn toward the middle of both possibilities as one more ball's worth of evidence.
+        let n = shifts.len();
+        let middle = &shifts[n / 4..n - n / 4];
+        let prior = SITING_RANGE_PX / 2.0;
+        let mean = (middle.iter().sum::<f64>() + prior) / (middle.len() as f64 + 1.0);
+        tracing::debug!(mean, n, "chroma siting");
+        mean.clamp(0.0, SITING_RANGE_PX)
     }
 
     /// Scans a frame for what may be balls.
@@ -212,6 +270,9 @@ impl Detector {
         let Some(light) = self.cloth.light(&self.grid, &frame.image) else {
             return result;
         };
+        if !self.surround.is_in_view(&frame.image, light) {
+            return result;
+        }
         result.table_in_view = true;
         let candidates = self.look(frame, light);
         let scene = self.scene(&frame.image, light);
@@ -250,7 +311,15 @@ fn observe(no: FrameNo, scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64
         y = at.y(),
         "measured"
     );
-    if !(LEAST_COVERAGE..MOST_COVERAGE).contains(&coverage) || !purity_of_balls(scene.palette, candidate).contains(&inside.purity)
+    let least = if measured.is_streak {
+        LEAST_STREAK_COVERAGE
+    } else {
+        LEAST_COVERAGE
+    };
+    let own = inside.own_share(candidate.kind);
+    if !(least..MOST_COVERAGE).contains(&coverage)
+        || own < LEAST_OWN
+        || !purity_of_balls(scene.palette, candidate).contains(&inside.purity)
     {
         return None;
     }

@@ -66,6 +66,8 @@ pub(super) struct Measured {
     pub edge: f64,
     /// Share of the rays ending on cloth that agree.
     pub fit: f64,
+    /// Whether it was measured as a streak.
+    pub is_streak: bool,
 }
 
 /// Why a ray gives no edge.
@@ -86,6 +88,16 @@ pub(super) struct Inside {
     /// Mean share of the ball in the cells that have its colour, over what its sweep explains: near 1 for a ball, less for
     /// skin that resembles a mixture of ball and cloth, more for a shaft taken for a streak.
     pub purity: f64,
+}
+
+impl Inside {
+    /// Share of one kind among all kinds, 0..=1.
+    pub fn own_share(&self, kind: u8) -> f64 {
+        let all: f64 = self.weights.iter().sum();
+        self.weights
+            .get(usize::from(kind))
+            .map_or(0.0, |w| w / all.max(f64::MIN_POSITIVE))
+    }
 }
 
 /// Everything a measurement looks at.
@@ -132,6 +144,7 @@ impl Scene<'_> {
                 covariance_px2: covariance,
                 edge: used / RAYS as f64,
                 fit: used / (edges.len() as f64 + against),
+                is_streak: false,
             });
         }
         result.filter(|r| r.edge >= LEAST_RAYS && r.fit >= LEAST_FIT)
@@ -224,7 +237,7 @@ impl Scene<'_> {
             });
             let (shift_along, error_along) = match ends {
                 [Some(front), Some(back)] => {
-                    half_way = (half_way + (front + back) / 2.0).max(radius[0] / 2.0);
+                    half_way = (half_way + front.midpoint(back)).max(radius[0] / 2.0);
                     ((front - back) / 2.0, STREAK_ERROR * radius[0] + STREAK_ERROR * half_way)
                 }
                 // One end is hidden: the other is as good as the length is known.
@@ -257,6 +270,7 @@ impl Scene<'_> {
                 covariance_px2: spread(along, error_along) + spread(across, error_across),
                 edge: seen,
                 fit: seen,
+                is_streak: true,
             });
         }
         result
@@ -281,8 +295,8 @@ impl Scene<'_> {
         let radius = outline.mean_radius_px();
         let reach = sweep.norm() / 2.0 + radius;
         let along = sweep.try_normalize(f64::EPSILON).unwrap_or_default();
-        let columns = cell_range(self.grid.column(outline.centre.x), reach / pitch, self.grid.width);
-        let rows = cell_range(self.grid.row(outline.centre.y), reach / pitch, self.grid.height);
+        let columns = Grid::range(self.grid.column(outline.centre.x), reach / pitch, self.grid.width);
+        let rows = Grid::range(self.grid.row(outline.centre.y), reach / pitch, self.grid.height);
         for row in rows {
             for column in columns.clone() {
                 let p = self.grid.centre(column, row).0.coords;
@@ -325,13 +339,6 @@ impl Scene<'_> {
             bilinear(self.image.v(), cx, cy),
         ])
     }
-}
-
-/// Cells within `reach` of `middle`, clamped to the plane.
-fn cell_range(middle: f64, reach: f64, n: usize) -> std::ops::Range<usize> {
-    let from = (middle - reach).floor().clamp(0.0, n as f64) as usize;
-    let to = (middle + reach + 1.0).ceil().clamp(0.0, n as f64) as usize;
-    from..to
 }
 
 /// Value between samples; the plane's edge goes on outside.

@@ -129,7 +129,7 @@ impl Scan {
         /// Part of the radius whose colour is taken: clear of the blurred edge.
         const CORE: f64 = 0.65;
         self.notice(grid, cells, cloth);
-        let colour = |i: usize| Colour::from_bytes([cells.y[i], cells.u[i], cells.v[i]]);
+        let colour = |i: usize| cells.at(i);
         let mixtures = &mut self.mixtures;
         self.noticed.retain(|&i| {
             let stands_out = colour::is_foreground(cloth.at(i), colour(i));
