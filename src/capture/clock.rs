@@ -2,10 +2,13 @@
 
 use crate::units::Timestamp;
 
+/// Pictures by which a codec may reorder: `MaxDpbFrames` of H.264 and HEVC.
+pub(super) const MAX_REORDERED: u32 = 16;
+
 /// A run of frames behind the last time, each later than the one before it, after which the source's clock is taken to have
-/// been set back (files joined end to end, a camera's restarted counter) rather than single frames to be wrong. Longer than
-/// the 16 pictures by which a codec may reorder (H.264 and HEVC, `MaxDpbFrames`).
-const RESET_RUN: u32 = 17;
+/// been set back (files joined end to end, a camera's restarted counter) rather than single frames to be wrong: longer than any
+/// reordering.
+const RESET_RUN: u32 = MAX_REORDERED + 1;
 
 /// What became of a frame's time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,6 +30,7 @@ pub(super) struct Clock {
     period_s: f64,
     /// A tick and the time it stands for.
     anchor: Option<(i64, f64)>,
+    first_tick: Option<i64>,
     last_s: Option<f64>,
     behind: u32,
     behind_tick: i64,
@@ -40,6 +44,7 @@ impl Clock {
             secs_per_tick,
             period_s,
             anchor: None,
+            first_tick: None,
             last_s: None,
             behind: 0,
             behind_tick: i64::MIN,
@@ -51,19 +56,34 @@ impl Clock {
         self.period_s
     }
 
+    /// The container's time of the first frame.
+    pub fn first_tick(&self) -> Option<i64> {
+        self.first_tick
+    }
+
     /// The container's time of the first frame, in seconds.
     pub fn start_s(&self) -> Option<f64> {
-        Some(self.anchor?.0 as f64 * self.secs_per_tick?)
+        Some(self.first_tick? as f64 * self.secs_per_tick?)
+    }
+
+    /// The time that `tick` stands for, on the clock as it runs now.
+    pub fn seconds(&self, tick: i64) -> Option<f64> {
+        let (zero, zero_s) = self.anchor?;
+        Some(zero_s + (i128::from(tick) - i128::from(zero)) as f64 * self.secs_per_tick?)
     }
 
     /// Time of the next frame in presentation order, whose container time is `tick`.
     pub fn place(&mut self, tick: Option<i64>) -> Placed {
         let next_s = self.last_s.map_or(0.0, |s| s + self.period_s);
-        let (Some(tick), Some(secs_per_tick)) = (tick, self.secs_per_tick) else {
+        if self.last_s.is_none() {
+            self.first_tick = tick;
+        }
+        if let Some(tick) = tick {
+            self.anchor.get_or_insert((tick, next_s));
+        }
+        let Some((tick, at_s)) = tick.and_then(|tick| Some((tick, self.seconds(tick)?))) else {
             return self.accept(next_s).map_or(Placed::Behind, Placed::Guessed);
         };
-        let (zero, zero_s) = *self.anchor.get_or_insert((tick, next_s));
-        let at_s = zero_s + (i128::from(tick) - i128::from(zero)) as f64 * secs_per_tick;
         if self.last_s.is_none_or(|last| at_s > last) {
             return self.accept(at_s).map_or(Placed::Behind, Placed::At);
         }

@@ -115,12 +115,16 @@ impl CaptureReport {
     }
 
     pub(super) fn doubt(&mut self, from: Timestamp, to: Timestamp, reason: Reason) {
-        let full = self.doubtful.len() >= MAX_DOUBTFUL;
+        let is_full = self.doubtful.len() >= MAX_DOUBTFUL;
         match self.doubtful.last_mut() {
-            Some(last) if full || (last.reason == reason && from <= last.to) => {
+            Some(last) if is_full || (last.reason == reason && last.from <= from && from <= last.to) => {
                 last.to = last.to.max(to);
             }
-            _ => self.doubtful.push(Doubtful { from, to, reason }),
+            _ => {
+                // damage is known to be over only at its end, after gaps inside it
+                let place = self.doubtful.partition_point(|d| d.from <= from);
+                self.doubtful.insert(place, Doubtful { from, to, reason });
+            }
         }
     }
 
@@ -199,5 +203,58 @@ impl CaptureReport {
 
     fn stretches(&self, reason: Reason) -> usize {
         self.doubtful.iter().filter(|d| d.reason == reason).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(secs: f64) -> Timestamp {
+        Timestamp::saturating(secs)
+    }
+
+    #[test]
+    fn stretches_are_in_time_order_and_joined_where_they_touch() {
+        let mut report = CaptureReport::new("a.mp4".into());
+        report.doubt(at(2.0), at(2.5), Reason::Gap);
+        report.doubt(at(1.0), at(3.0), Reason::Damaged);
+        report.doubt(at(3.5), at(4.0), Reason::Gap);
+        report.doubt(at(4.0), at(4.5), Reason::Gap);
+        let stretches: Vec<_> = report
+            .doubtful
+            .iter()
+            .map(|d| (d.from.secs(), d.to.secs(), d.reason))
+            .collect();
+        let expected = [(1.0, 3.0, Reason::Damaged), (2.0, 2.5, Reason::Gap), (3.5, 4.5, Reason::Gap)];
+        assert_eq!(stretches, expected);
+    }
+
+    #[test]
+    fn too_many_stretches_are_merged_not_forgotten() {
+        let mut report = CaptureReport::new("a.mp4".into());
+        for i in 0..2 * MAX_DOUBTFUL {
+            report.doubt(at(i as f64), at(i as f64 + 0.5), Reason::Gap);
+        }
+        assert_eq!(report.doubtful.len(), MAX_DOUBTFUL);
+        assert_eq!(
+            report.doubtful.last().map(|d| d.to),
+            Some(at(2.0 * MAX_DOUBTFUL as f64 - 0.5))
+        );
+    }
+
+    #[test]
+    fn a_cut_names_what_is_missing_in_seconds_and_per_cent() {
+        let mut report = CaptureReport::new("a.mp4".into());
+        report.truncated = Some(Truncation {
+            read_s: 3.0,
+            expected_s: Some(4.0),
+            missing_bytes: 7,
+        });
+        let line = &report.warnings()[0];
+        assert!(
+            line.starts_with("a.mp4: cut off: 3.0 s of 4.0 s could be read, 1.0 s (25 %) are missing"),
+            "{line}"
+        );
     }
 }

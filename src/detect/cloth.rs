@@ -11,8 +11,9 @@ const BINS: usize = 256 >> BIN_SHIFT;
 /// Brightness of cloth against its typical brightness: half in a player's shadow under the darkest nose, half as much more
 /// under the middle of a lamp.
 const CLOTH_BRIGHTNESS: std::ops::RangeInclusive<f32> = 0.25..=1.5;
-/// Chroma of cloth against typical cloth scaled to its brightness, levels: fading, chalk and coder noise stay within.
-const CLOTH_CHROMA: f32 = 16.0;
+/// Chroma of cloth against typical cloth scaled to its brightness, sum over U and V in levels: lamps' tints and coder noise
+/// stay within, the darkest part of a red ball on burgundy cloth does not.
+const CLOTH_CHROMA: f32 = 9.0;
 /// Noise floor of coded video, levels: a quantiser step at usual rates.
 const NOISE_FLOOR: f32 = 2.0;
 /// Cells between the ones looked at for brightness and view.
@@ -113,6 +114,11 @@ impl Cloth {
         })
     }
 
+    /// Colour of the empty table at a cell.
+    pub fn at(&self, cell: usize) -> Colour {
+        Colour::from_bytes([self.cells.y[cell], self.cells.u[cell], self.cells.v[cell]])
+    }
+
     /// The light of this frame; `None` when the picture is not the learnt table.
     pub fn light(&self, grid: &Grid, image: &Image) -> Option<Light> {
         let mut probes = Vec::with_capacity(grid.len() / (PROBE_STRIDE * PROBE_STRIDE) + 1);
@@ -122,7 +128,7 @@ impl Cloth {
             let (y, u, v) = (luma.row(2 * c), blue.row(c), red.row(c));
             for column in span.clone().step_by(PROBE_STRIDE) {
                 let (x, i) = (grid.chroma_index(column), row * grid.width + column);
-                let learnt = Colour::from_bytes([self.cells.y[i], self.cells.u[i], self.cells.v[i]]);
+                let learnt = self.at(i);
                 let now = [y[2 * x], u[x], v[x]].map(f32::from);
                 probes.push((learnt, now));
             }

@@ -31,6 +31,11 @@ impl Colour {
         Self([self.0[0] - other.0[0], self.0[1] - other.0[1], self.0[2] - other.0[2]])
     }
 
+    /// Half way between two colours.
+    pub fn mean(self, other: Self) -> Self {
+        Self([0, 1, 2].map(|k| (self.0[k] + other.0[k]) / 2.0))
+    }
+
     /// Scalar product in units of `spread`.
     pub fn dot(self, other: Self, spread: [f32; 3]) -> f32 {
         (0..3).map(|k| self.0[k] * other.0[k] / (spread[k] * spread[k])).sum()
@@ -71,8 +76,9 @@ pub(super) const CLOTH: Mixture = Mixture {
     share: 0,
 };
 
-/// Spread of cloth around its scaled colour, levels of luma and chroma: weave, wear, chalk.
-const CLOTH_SPREAD: [f32; 3] = [9.0, 3.5, 3.5];
+/// Spread of cloth around its scaled colour, levels of luma and chroma, in video with a coder's usual noise: weave, wear,
+/// chalk. Places that always differ are known from the samples.
+const CLOTH_SPREAD: [f32; 3] = [9.0, 2.5, 2.5];
 /// Spread of a ball around its scaled colour: shading, reflections of the lamps, coded chroma.
 const BALL_SPREAD: [f32; 3] = [14.0, 8.0, 8.0];
 /// Brightness of cloth against the learnt colour: shadows down to a third, nothing brighter than a sixth more.
@@ -82,6 +88,8 @@ const SHADING: f32 = 0.25;
 /// Squared distance in spreads within which a sample is cloth, and within which it is a ball (3 and 3.5 deviations).
 const CLOTH_LIMIT: f32 = 9.0;
 const BALL_LIMIT: f32 = 12.0;
+/// The same for cloth at a ball's foot (4.5 deviations).
+const SHADOWED_CLOTH_LIMIT: f32 = 20.0;
 /// Least share of a ball worth calling one: below lies coder noise around edges.
 const LEAST_SHARE: f32 = 0.2;
 
@@ -114,17 +122,28 @@ impl Palette {
         palette
     }
 
-    /// What a sample in the learnt light shows.
-    pub fn look_up(&self, sample: [u8; 3]) -> Mixture {
+    /// Whether a colour is cloth, perhaps in the shadow at a ball's foot, where chroma is off by more than on open cloth.
+    pub fn is_cloth_beside_ball(&self, colour: Colour) -> bool {
+        cloth_distance(self.cloth, colour) < SHADOWED_CLOTH_LIMIT
+    }
+
+    /// Class of a colour in the learnt light anywhere on the table.
+    pub fn classify(&self, colour: Colour) -> Class {
+        if is_foreground(self.cloth, colour) {
+            self.mixture(colour.to_bytes()).class
+        } else {
+            Class::Cloth
+        }
+    }
+
+    /// What mixture of ball and cloth a sample shows, in the learnt light, where it is known not to be cloth alone.
+    pub fn mixture(&self, sample: [u8; 3]) -> Mixture {
         let [y, u, v] = [0, 1, 2].map(|k| usize::from(sample[k]) >> DROP[k]);
         let index = (y << (16 - DROP[1] - DROP[2])) | (u << (8 - DROP[2])) | v;
         self.table.get(index).copied().unwrap_or(CLOTH)
     }
 
     fn mixture_of(&self, sample: Colour) -> Mixture {
-        if cloth_distance(self.cloth, sample) < CLOTH_LIMIT {
-            return CLOTH;
-        }
         let mut best = (
             BALL_LIMIT,
             Mixture {
@@ -283,7 +302,7 @@ mod tests {
 
     #[test]
     fn cloth_in_half_shadow_is_cloth() {
-        assert_eq!(palette().look_up(BLUE.scaled(0.5).to_bytes()), CLOTH);
+        assert_eq!(palette().classify(BLUE.scaled(0.5)), Class::Cloth);
     }
 
     #[test]
@@ -291,7 +310,7 @@ mod tests {
         let palette = palette();
         for (i, &(ball, colour)) in palette.kinds.iter().enumerate() {
             let mixed = Colour([0, 1, 2].map(|k| 0.6 * colour.0[k] + 0.4 * BLUE.0[k]));
-            let m = palette.look_up(mixed.to_bytes());
+            let m = palette.mixture(mixed.to_bytes());
             assert_eq!(m.class, Class::Kind(i as u8), "{ball}");
             assert!((f32::from(m.share) / 255.0 - 0.6).abs() < 0.15, "{ball}: share {}", m.share);
         }

@@ -10,9 +10,9 @@ use crate::frame::Image;
 use crate::space::{Camera, ImagePoint, TablePoint};
 use crate::table::Table;
 
-/// A ball's least diameter in cells. Six cells across give some 28 cells of area: enough for a share to be told to a few
-/// per cent, few enough to look at every cell of every frame.
-const CELLS_ACROSS: f64 = 6.0;
+/// A ball's least diameter in cells. Five cells across give some 20 cells of area: enough to see that it is round, few
+/// enough to look at every cell of every frame.
+const CELLS_ACROSS: f64 = 5.0;
 /// Steps along each rail when the outline of all possible balls is traced; 20 steps leave less than a pixel on a curved rail.
 const STEPS_PER_RAIL: usize = 20;
 
@@ -180,9 +180,11 @@ fn pick<const N: usize>(samples: &[u8], table: &[u8; 256], out: &mut [u8]) {
 
 /// Mean of two rows at every `N`th sample.
 fn pick_means<const N: usize>(upper: &[u8], lower: &[u8], table: &[u8; 256], out: &mut [u8]) {
-    let (a, b) = (upper.as_chunks::<N>().0, lower.as_chunks::<N>().0);
-    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-        *out = table[usize::from(a[0].midpoint(b[0]))];
+    let ((a, rest_a), (b, rest_b)) = (upper.as_chunks::<N>(), lower.as_chunks::<N>());
+    let whole = a.iter().zip(b).map(|(a, b)| a[0].midpoint(b[0]));
+    let mut means = whole.chain(rest_a.first().zip(rest_b.first()).map(|(a, b)| a.midpoint(*b)));
+    for out in out {
+        *out = means.next().map_or(*out, |v| table[usize::from(v)]);
     }
 }
 

@@ -61,6 +61,11 @@ impl Outline {
         })
     }
 
+    /// Distance from the centre to the edge in a direction of unit length, pixels.
+    pub fn extent(&self, direction: Vector2<f64>) -> f64 {
+        1.0 / (self.inverse * direction).norm()
+    }
+
     /// Outward normal (unit length) at a point of the edge.
     pub fn normal(&self, p: Vector2<f64>) -> Vector2<f64> {
         (self.inverse.transpose() * (self.inverse * (p - self.centre))).normalize()

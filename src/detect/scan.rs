@@ -20,7 +20,10 @@ const WHOLE_AREA: f64 = 0.4;
 const LEAST_OWN: f64 = 0.4;
 /// Share of a ball's area above which something of the ball's colour must be touching it.
 const MOST_AREA: f64 = 1.35;
-/// Width of a streak against the ball's, second moments: more is not a ball in motion.
+/// The same for a streak, whose faint cells are each counted a little high.
+const MOST_STREAK_AREA: f64 = 2.2;
+/// Width of a streak against the ball's, second moments: less is a shaft, more is not a ball in motion.
+const LEAST_WIDTH: f64 = 0.45;
 const MOST_WIDTH: f64 = 1.7;
 /// Sweep in ball radii below which a blob counts as round: spots and reflections make that much.
 const LEAST_SWEEP: f64 = 0.5;
@@ -87,7 +90,10 @@ impl Scan {
         self.notice(grid, cells, cloth);
         let mixtures = &mut self.mixtures;
         self.noticed.retain(|&i| {
-            mixtures[i] = palette.look_up([cells.y[i], cells.u[i], cells.v[i]]);
+            let sample = [cells.y[i], cells.u[i], cells.v[i]];
+            if colour::is_foreground(cloth.at(i), Colour::from_bytes(sample)) {
+                mixtures[i] = palette.mixture(sample);
+            }
             mixtures[i] != CLOTH
         });
     }
@@ -123,8 +129,7 @@ impl Scan {
         let colour = |i: usize| Colour::from_bytes([cells.y[i], cells.u[i], cells.v[i]]);
         let mixtures = &mut self.mixtures;
         self.noticed.retain(|&i| {
-            let empty = Colour::from_bytes([cloth.cells.y[i], cloth.cells.u[i], cloth.cells.v[i]]);
-            let stands_out = colour::is_foreground(empty, colour(i)) && colour::is_foreground(cloth.typical, colour(i));
+            let stands_out = colour::is_foreground(cloth.at(i), colour(i));
             if stands_out {
                 mixtures[i] = Mixture {
                     class: Class::Other,
@@ -165,20 +170,31 @@ impl Scan {
                 if !(LEAST_AREA..MOST_PATCH).contains(&area) {
                     continue;
                 }
-                match streak(&patch, &outline) {
-                    Some(sweep) if area < MOST_AREA => of_kind.push(Candidate {
+                let sweep = streak(&patch, &outline);
+                if let Some(sweep) = sweep.filter(|s| area < if *s == Vector2::zeros() { MOST_AREA } else { MOST_STREAK_AREA }) {
+                    of_kind.push(Candidate {
                         kind,
                         centre: patch.mean,
                         sweep,
                         area,
-                    }),
-                    _ => self.discs_within(grid, &patch, &outline, kind, &mut of_kind),
+                    });
+                }
+                if sweep.is_none() || area >= MOST_AREA {
+                    self.discs_within(grid, &patch, &outline, kind, &mut of_kind);
                 }
             }
             of_kind.extend(whole.iter().filter(|c| c.kind == kind));
             of_kind.sort_by(|a, b| (a.area - 1.0).abs().total_cmp(&(b.area - 1.0).abs()));
-            of_kind.truncate(MOST_CANDIDATES);
-            found.append(&mut of_kind);
+            let mut kept: Vec<Candidate> = Vec::new();
+            for c in of_kind {
+                let same = |k: &Candidate| {
+                    (k.centre - c.centre).norm() < grid.pitch_px() && (k.sweep - c.sweep).norm() < grid.pitch_px()
+                };
+                if kept.len() < MOST_CANDIDATES && !kept.iter().any(same) {
+                    kept.push(c);
+                }
+            }
+            found.append(&mut kept);
         }
         found
     }
@@ -343,7 +359,8 @@ fn streak(patch: &Patch, outline: &Outline) -> Option<Vector2<f64>> {
     let r2 = outline.mean_radius_px().powi(2);
     let extra = SymmetricEigen::new(patch.moments - at_rest);
     let long = usize::from(extra.eigenvalues[1] > extra.eigenvalues[0]);
-    if extra.eigenvalues[1 - long] > (MOST_WIDTH - 1.0) * r2 / 4.0 {
+    let width = 1.0 + extra.eigenvalues[1 - long] / (r2 / 4.0);
+    if !(LEAST_WIDTH..MOST_WIDTH).contains(&width) {
         return None;
     }
     let length = (12.0 * extra.eigenvalues[long].max(0.0)).sqrt() / r2.sqrt();

@@ -39,6 +39,15 @@ impl View {
         Outline::of_ball(&self.camera, at, self.table.ball_radius_m)
     }
 
+    /// The upright diameter of a ball at `centre_px` as the picture shows it, from the cloth up, pixels; short when seen
+    /// from above.
+    pub fn upright_px(&self, centre_px: Vector2<f64>) -> Option<Vector2<f64>> {
+        let radius = self.table.ball_radius_m;
+        let at = self.camera.table_from_image(ImagePoint(centre_px.into()), radius)?;
+        let point = |height| self.camera.image_from_table(at, height);
+        Some(point(2.0 * radius)?.0 - point(0.0)?.0)
+    }
+
     /// Whether the cushion hides what lies below its nose on the sight line through this pixel.
     pub fn behind_nose(&self, pixel: Vector2<f64>) -> bool {
         let Some(p) = self

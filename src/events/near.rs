@@ -4,6 +4,7 @@
 use super::causes::BallPath;
 use super::pieces::Piece;
 use super::{Event, EventKind};
+use crate::ball::Ball;
 use crate::space::TablePoint;
 use crate::table::{RAILS, Table};
 use crate::units::{Confidence, Timestamp};
@@ -32,6 +33,43 @@ fn doubt(t: f64, kind: EventKind, place: TablePoint, t_err_s: f64) -> Event {
         t_err_s,
         confidence: Confidence::new(UNSEEN),
     }
+}
+
+/// How far from the place of an unexplained change the ball's unseen doings may lie, metres: one ball.
+const SUSPECT_REACH_M: f64 = 0.06;
+
+/// What may have happened, besides what is known, about an unexplained change of `ball` between `lo` and `hi` seconds: a
+/// touch of any rail or ball that was near enough. `p` is how likely it is that something did.
+pub(crate) fn suspects(paths: &[BallPath], table: &Table, ball: Ball, lo: f64, hi: f64, p: f64) -> Vec<Event> {
+    let mut out = Vec::new();
+    let Some(path) = paths.iter().find(|x| x.ball == ball) else { return out };
+    let middle = 0.5 * (lo + hi);
+    // Readings about the change, on both sides, and how far the ball went between them.
+    let about = |t: &f64| *t >= lo - (hi - lo) && *t <= hi + (hi - lo);
+    let near: Vec<_> = path.points.iter().filter(|q| about(&q.t)).collect();
+    let mut push = |kind: EventKind, place: TablePoint| {
+        out.push(Event {
+            at: Timestamp::saturating(middle),
+            kind,
+            place: Some(place),
+            t_err_s: (hi - lo).max(0.005),
+            confidence: Confidence::new(p),
+        });
+    };
+    for rail in RAILS {
+        let gap = |q: &&&super::pieces::Point| table.distance_to_nose_m(TablePoint::new(q.x, q.y), rail) - table.rail_contact_distance_m();
+        if let Some(q) = near.iter().find(|q| gap(q) < SUSPECT_REACH_M) {
+            push(EventKind::Rail { ball, rail }, TablePoint::new(q.x, q.y));
+        }
+    }
+    for other in paths.iter().filter(|o| o.ball != ball) {
+        let Some(piece) = other.piece_at(middle) else { continue };
+        let close = near.iter().find(|q| (q.place() - piece.place(q.t)).norm() < 2.0 * table.ball_radius_m + SUSPECT_REACH_M);
+        if let Some(q) = close {
+            push(EventKind::contact(ball, other.ball), TablePoint::new(q.x, q.y));
+        }
+    }
+    out
 }
 
 /// Whether an event of this kind is known about `t`.

@@ -152,6 +152,10 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
     }
     let mut events = merged(found, &paths, table, step_s);
     events.extend(settlement.doubts(&events, step_s));
+    for (k, p) in settlement.suspicious(&accounts) {
+        let change = &accounts[k].change;
+        events.extend(near::suspects(&paths, table, change.ball, change.lo, change.hi, p));
+    }
     events.extend(near::unseen(&paths, table, &events, step_s));
     let sure = |e: &&Event| e.confidence.get() >= 0.5;
     let struck: Vec<Ball> = events

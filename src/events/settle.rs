@@ -29,6 +29,10 @@ const CLUSTER_STEPS: f64 = 2.0;
 /// narrow here, and differences between explanations are worth less in proportion.
 const EXPECTED_PRICE: f64 = 14.0;
 
+/// Up to this price, in squared deviations, an explanation of one change counts as fitting: with some six measurements in
+/// it and the price of its events, nineteen in twenty true ones are cheaper.
+const PRICE_PER_CHANGE_EXPLAINED: f64 = 22.0;
+
 /// Events less likely than this are not kept even as doubts: a ruling may rest on what is 0.999 sure.
 const LEAST_CONFIDENCE: f64 = 0.001;
 
@@ -305,6 +309,23 @@ impl Settlement {
         let group = self.groups.iter().find(|g| g.cluster.contains(&account));
         let p = group.and_then(|g| g.rivals.get(kind).map(|r| g.probability(r)));
         Confidence::new(p.unwrap_or(0.5))
+    }
+
+    /// Changes that even the chosen explanation does not fit: something else happened there, or something more. Returned are
+    /// the account and how likely that is.
+    pub fn suspicious(&self, accounts: &[Account]) -> Vec<(usize, f64)> {
+        let mut out = Vec::new();
+        for (k, account) in accounts.iter().enumerate() {
+            let Some(chosen) = self.chosen.get(k).copied().flatten().and_then(|i| account.explanations.get(i)) else {
+                out.push((k, MOST_DOUBT));
+                continue;
+            };
+            let excess = chosen.price - PRICE_PER_CHANGE_EXPLAINED;
+            if excess > 0.0 {
+                out.push((k, (excess / PRICE_PER_CHANGE_EXPLAINED).min(1.0) * MOST_DOUBT));
+            }
+        }
+        out
     }
 
     /// Events of explanations that lost, but not by much: kept so that a ruling that hangs on one of them is doubted.

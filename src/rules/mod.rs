@@ -5,6 +5,8 @@
 //! something unsure is a review that names it. Nothing here knows a frame, a pixel or a clock.
 
 pub mod carom;
+pub mod cases;
+pub mod desk;
 pub mod doubt;
 pub mod engine;
 mod reason;

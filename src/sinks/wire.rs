@@ -100,7 +100,11 @@ pub struct ShotLine {
     pub start_s: f64,
     pub end_s: f64,
     pub cue_ball: Option<Name<Ball>>,
+    /// What happened: events that are more likely than not.
     pub events: Vec<EventLine>,
+    /// What may have happened too: events that are less likely than not, kept because a ruling may hang on them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub possible_events: Vec<EventLine>,
     /// Layout before the stroke.
     #[serde(default)]
     pub before: BTreeMap<Name<Ball>, Place>,
@@ -120,7 +124,7 @@ pub struct Place {
     pub y: f64,
 }
 
-/// Two events, as indices into the shot's events, and the probability that they happened in that order.
+/// Two events, by their numbers in the shot, and the probability that they happened in that order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct UnsureOrder {
@@ -132,6 +136,8 @@ pub struct UnsureOrder {
 /// One event of a shot.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventLine {
+    /// Number in the shot's time order, over `events` and `possible_events` together, from 0.
+    pub no: usize,
     /// Seconds.
     pub t: f64,
     /// What happened, to which balls.
@@ -177,7 +183,7 @@ pub struct RulingLine {
     /// In a lag ruling only: the winner's ball, or null for lag again.
     #[serde(default, skip_serializing_if = "Winner::is_absent")]
     pub winner: Winner,
-    /// In a review: the events in doubt, as indices into the shot's events.
+    /// In a review: the events in doubt, by their numbers in the shot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubtful_events: Vec<usize>,
     /// In a ruling that replaces earlier ones: how many rulings on this shot came before it.
@@ -286,9 +292,10 @@ impl From<TablePoint> for Place {
     }
 }
 
-impl From<&Event> for EventLine {
-    fn from(event: &Event) -> Self {
+impl EventLine {
+    fn new(no: usize, event: &Event) -> Self {
         Self {
+            no,
             t: seconds(event.at.secs()),
             what: match event.kind {
                 EventKind::CueStrike { ball } => What::CueStrike { ball: Name(ball) },
@@ -342,13 +349,18 @@ impl EventLine {
 impl From<&Shot> for ShotLine {
     fn from(shot: &Shot) -> Self {
         let layout = |l: &BTreeMap<Ball, TablePoint>| l.iter().map(|(ball, at)| (Name(*ball), Place::from(*at))).collect();
+        let lines = |likely: bool| {
+            let events = shot.events().iter().enumerate();
+            events.filter(|(_, e)| e.is_likely() == likely).map(|(no, e)| EventLine::new(no, e)).collect()
+        };
         Self {
             shot: shot.no,
             kind: Name(shot.kind),
             start_s: seconds(shot.start.secs()),
             end_s: seconds(shot.end.secs()),
             cue_ball: shot.cue_ball.map(Name),
-            events: shot.events().iter().map(EventLine::from).collect(),
+            events: lines(true),
+            possible_events: lines(false),
             before: layout(&shot.before),
             rest: layout(&shot.rest),
             flags: shot.flags.iter().copied().map(Name).collect(),
@@ -370,7 +382,9 @@ impl ShotLine {
     pub fn to_shot(&self) -> Shot {
         let at = Timestamp::saturating;
         let layout = |l: &BTreeMap<Name<Ball>, Place>| l.iter().map(|(ball, p)| (ball.0, TablePoint::new(p.x, p.y))).collect();
-        let events = self.events.iter().map(EventLine::to_event).collect();
+        let mut lines: Vec<&EventLine> = self.events.iter().chain(&self.possible_events).collect();
+        lines.sort_by_key(|line| line.no);
+        let events = lines.into_iter().map(EventLine::to_event).collect();
         let mut shot = Shot::new(
             self.shot,
             self.kind.0,
@@ -583,10 +597,10 @@ mod tests {
             serde_json::to_string(&line).unwrap(),
             concat!(
                 r#"{"type":"shot","shot":1,"kind":"serve","start_s":3.217,"end_s":11.905,"cue_ball":"white","events":["#,
-                r#"{"t":3.217,"type":"cue_strike","ball":"white","t_err":0.004,"confidence":1.0},"#,
-                r#"{"t":3.641235,"type":"ball_ball","balls":["white","yellow"],"x":0.81235,"y":0.0,"t_err":0.004,"confidence":0.9988},"#,
-                r#"{"t":4.102,"type":"rail","ball":"white","rail":"left","x":0.4,"y":0.68,"t_err":0.004,"confidence":0.998},"#,
-                r#"{"t":11.905,"type":"rest","ball":"white","t_err":0.02,"confidence":1.0}],"#,
+                r#"{"no":0,"t":3.217,"type":"cue_strike","ball":"white","t_err":0.004,"confidence":1.0},"#,
+                r#"{"no":1,"t":3.641235,"type":"ball_ball","balls":["white","yellow"],"x":0.81235,"y":0.0,"t_err":0.004,"confidence":0.9988},"#,
+                r#"{"no":2,"t":4.102,"type":"rail","ball":"white","rail":"left","x":0.4,"y":0.68,"t_err":0.004,"confidence":0.998},"#,
+                r#"{"no":3,"t":11.905,"type":"rest","ball":"white","t_err":0.02,"confidence":1.0}],"#,
                 r#""before":{"white":{"x":-0.71,"y":0.0}},"rest":{"white":{"x":0.1,"y":-0.2}},"flags":["occluded"],"#,
                 r#""unsure_orders":[{"first":1,"second":2,"confidence":0.75}]}"#
             )
@@ -639,7 +653,7 @@ mod tests {
             })
         );
         let wrong =
-            serde_json::from_str::<EventLine>(r#"{"t":1,"type":"rail","ball":"white","rail":"top","t_err":0,"confidence":1}"#);
+            serde_json::from_str::<EventLine>(r#"{"no":0,"t":1,"type":"rail","ball":"white","rail":"top","t_err":0,"confidence":1}"#);
         assert!(wrong.unwrap_err().to_string().contains("'top' is not a rail"));
     }
 

@@ -58,6 +58,21 @@ pub(super) struct ClothColour {
     spread: f64,
 }
 
+impl ClothColour {
+    /// How far a colour (luma above black, chroma from neutral) is from the cloth in the same light, levels of chroma.
+    fn chroma_off(&self, [y, u, v]: [f64; 3]) -> f64 {
+        let light = (y / self.luma).min(MAX_CHROMA_GAIN);
+        (u - self.u * light).abs().max((v - self.v * light).abs())
+    }
+
+    /// Whether a colour (luma above black, chroma from neutral) may be the cloth in some light.
+    pub(super) fn is_like(&self, colour: [f64; 3]) -> bool {
+        let light = colour[0] / self.luma;
+        let tolerance = CHROMA_NOISE_LEVELS + (CHROMA_SLACK * self.u.hypot(self.v)).max(CHROMA_SPREADS * self.spread);
+        light >= LUMA_RANGE.0 && light <= LUMA_RANGE.1 && self.chroma_off(colour) <= tolerance
+    }
+}
+
 /// Which small pixels are cloth (255) and which are not (0); row after row.
 pub(super) struct Region {
     pub(super) bits: Vec<u8>,
@@ -83,11 +98,13 @@ impl Small {
         })
     }
 
-    /// How far the chroma of small pixel `i` is from that of the cloth in the same light, levels.
-    fn chroma_off(&self, i: usize, cloth: &ClothColour) -> f64 {
-        let light = ((f64::from(self.y[i]) - self.black) / cloth.luma).min(MAX_CHROMA_GAIN);
-        let off = |plane: &[u8], usual: f64| (f64::from(plane[i]) - 128.0 - usual * light).abs();
-        off(&self.u, cloth.u).max(off(&self.v, cloth.v))
+    /// Luma above black and chroma from neutral of small pixel `i`.
+    fn colour(&self, i: usize) -> [f64; 3] {
+        [
+            f64::from(self.y[i]) - self.black,
+            f64::from(self.u[i]) - 128.0,
+            f64::from(self.v[i]) - 128.0,
+        ]
     }
 
     /// The most frequent colour around the middle. `None` when there is none that stands out.
@@ -137,20 +154,15 @@ impl Small {
             v: median(&self.v)? - 128.0,
             spread: 0.0,
         };
-        let off: f64 = like.iter().map(|&i| self.chroma_off(i, &colour)).sum();
+        let off: f64 = like.iter().map(|&i| colour.chroma_off(self.colour(i))).sum();
         colour.spread = off / like.len().max(1) as f64;
         Some(colour)
     }
 
     /// The region of that colour that covers most of the middle, without thin things. `None` when it is too small for a table.
     pub(super) fn region(&self, colour: ClothColour) -> opencv::Result<Option<Region>> {
-        let tolerance = CHROMA_NOISE_LEVELS + (CHROMA_SLACK * colour.u.hypot(colour.v)).max(CHROMA_SPREADS * colour.spread);
         let bits: Vec<u8> = (0..self.width * self.height)
-            .map(|i| {
-                let light = (f64::from(self.y[i]) - self.black) / colour.luma;
-                let like = light >= LUMA_RANGE.0 && light <= LUMA_RANGE.1 && self.chroma_off(i, &colour) <= tolerance;
-                if like { 255 } else { 0 }
-            })
+            .map(|i| if colour.is_like(self.colour(i)) { 255 } else { 0 })
             .collect();
         let mask = Mat::new_rows_cols_with_data(self.height as i32, self.width as i32, &bits)?;
         let (mut closed, mut opened) = (Mat::default(), Mat::default());

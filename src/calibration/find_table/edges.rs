@@ -5,7 +5,7 @@
 
 use nalgebra::Point3;
 
-use super::cloth::black_level;
+use super::cloth::{ClothColour, black_level};
 use crate::frame::{ColourRange, Image};
 use crate::space::{Camera, ImagePoint, TablePoint};
 use crate::table::{RAILS, Rail, Table};
@@ -77,16 +77,24 @@ pub(super) fn rail_pixel(camera: &Camera, table: &Table, rail: Rail, along: f64,
     camera.image_from_world(Point3::new(p.x(), p.y(), table.nose_height_m))
 }
 
-/// Reads all four rails in all pictures; each sample is the median over the pictures, so that who walks by is not seen.
-pub(super) fn read_rails(images: &[&Image], camera: &Camera, table: &Table) -> Vec<RailView> {
+/// What the places across a rail must look like for a picture to count there: metres outward from the nose, from and to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ClothCheck {
+    pub(super) colour: ClothColour,
+    /// Cloth of the bed, measured from the foot of the cushion's face where that shows.
+    pub(super) bed_m: [f64; 2],
+    /// Cloth of the cushion, once the camera is good enough to know where that is.
+    pub(super) cushion_m: Option<[f64; 2]>,
+}
+
+/// Reads all four rails in all pictures; each sample is the median over those pictures in which no person, graphic or other thing
+/// that is not cloth lies over the rail there.
+pub(super) fn read_rails(images: &[&Image], camera: &Camera, table: &Table, check: &ClothCheck) -> Vec<RailView> {
     let Some(first) = images.first() else {
         return Vec::new();
     };
     let light = light_table(first);
-    RAILS
-        .into_iter()
-        .map(|rail| read_rail(images, camera, table, rail, &light))
-        .collect()
+    RAILS.into_iter().map(|rail| read_rail(images, camera, table, rail, &light, check)).collect()
 }
 
 fn light_table(image: &Image) -> [f32; 256] {
@@ -98,7 +106,14 @@ fn light_table(image: &Image) -> [f32; 256] {
     std::array::from_fn(|y| ((y as f64 - black) / (white - black)).max(0.0).powf(GAMMA) as f32)
 }
 
-fn read_rail(images: &[&Image], camera: &Camera, table: &Table, rail: Rail, light: &[f32; 256]) -> RailView {
+fn read_rail(
+    images: &[&Image],
+    camera: &Camera,
+    table: &Table,
+    rail: Rail,
+    light: &[f32; 256],
+    check: &ClothCheck,
+) -> RailView {
     let length_m = match rail {
         Rail::Head | Rail::Foot => table.width_m,
         Rail::Left | Rail::Right => table.length_m,
@@ -109,6 +124,7 @@ fn read_rail(images: &[&Image], camera: &Camera, table: &Table, rail: Rail, ligh
     let count = (length_m / STATION_SPACING_M) as usize;
     let margin_m = if table.has_pockets { POCKET_MARGIN_M } else { CORNER_MARGIN_M };
     let span = 1.0 - 2.0 * margin_m / length_m;
+    let face_m = visible_face_m(camera, table, rail);
     let stations = (0..count)
         .filter_map(|i| {
             let along = span * (2.0 * (i as f64 + 0.5) / count as f64 - 1.0);
@@ -120,15 +136,25 @@ fn read_rail(images: &[&Image], camera: &Camera, table: &Table, rail: Rail, ligh
             let ends = [READ_FROM_M, READ_TO_M, (READ_FROM_M + READ_TO_M) / 2.0];
             let [a, b, m] = ends.map(|out| rail_pixel(camera, table, rail, along, out));
             let (a, b, m) = (a?, b?, m?);
+            // Parabola through the three pixels.
+            let pixel = |out_m: f64| {
+                let t = (out_m - READ_FROM_M) / (READ_TO_M - READ_FROM_M);
+                let (wa, wm, wb) = ((1.0 - t) * (1.0 - 2.0 * t), 4.0 * t * (1.0 - t), t * (2.0 * t - 1.0));
+                (wa * a.x() + wm * m.x() + wb * b.x(), wa * a.y() + wm * m.y() + wb * b.y())
+            };
+            let bed = check.bed_m.map(|out_m| rail_pixel(camera, table, rail, along, out_m + face_m));
+            let cushion = check.cushion_m.map(|ends| ends.map(|out_m| rail_pixel(camera, table, rail, along, out_m)));
+            let clear: Vec<&Image> = images
+                .iter()
+                .copied()
+                .filter(|image| check.holds(image, bed) && cushion.is_none_or(|c| check.holds(image, c)))
+                .collect();
             let mut values = Vec::with_capacity(samples);
             let mut over = Vec::with_capacity(images.len());
             for k in 0..samples {
-                let t = k as f64 * step_m / (READ_TO_M - READ_FROM_M);
-                // Parabola through the three pixels.
-                let (wa, wm, wb) = ((1.0 - t) * (1.0 - 2.0 * t), 4.0 * t * (1.0 - t), t * (2.0 * t - 1.0));
-                let (x, y) = (wa * a.x() + wm * m.x() + wb * b.x(), wa * a.y() + wm * m.y() + wb * b.y());
+                let (x, y) = pixel(READ_FROM_M + k as f64 * step_m);
                 over.clear();
-                over.extend(images.iter().filter_map(|image| bilinear(image, x, y, light)));
+                over.extend(clear.iter().filter_map(|image| bilinear(image, x, y, light)));
                 over.sort_unstable_by(f32::total_cmp);
                 values.push(match over.len() {
                     0 => f32::NAN,
@@ -155,6 +181,50 @@ fn metres_per_px(camera: &Camera, table: &Table, rail: Rail) -> f64 {
         [Some(a), Some(b)] if (b.0 - a.0).norm() > 1e-3 => 2.0 * step_m / (b.0 - a.0).norm(),
         _ => step_m,
     }
+}
+
+/// Places that a check looks at on the bed and on the cushion.
+const CHECK_PLACES: u32 = 6;
+
+impl ClothCheck {
+    /// Whether the mean colour between two pixels is that of cloth.
+    fn holds(&self, image: &Image, ends: [Option<ImagePoint>; 2]) -> bool {
+        let [Some(a), Some(b)] = ends else {
+            return false;
+        };
+        let mut sum = [0.0; 3];
+        for i in 0..CHECK_PLACES {
+            let p = a.0 + (b.0 - a.0) * (f64::from(i) / f64::from(CHECK_PLACES - 1));
+            let Some(colour) = colour_at(image, p.x, p.y) else {
+                return false;
+            };
+            sum = [sum[0] + colour[0], sum[1] + colour[1], sum[2] + colour[2]];
+        }
+        self.colour.is_like(sum.map(|s| s / f64::from(CHECK_PLACES)))
+    }
+}
+
+/// Where the foot of a rail's nose, on the cloth, shows in the plane of the noses, metres outward from the nose; 0 when the nose hides it.
+/// Between the two lies the cushion's face, which is dark.
+fn visible_face_m(camera: &Camera, table: &Table, rail: Rail) -> f64 {
+    let foot = rail_point(table, rail, 0.0, 0.0);
+    camera
+        .image_from_table(foot, 0.0)
+        .and_then(|pixel| camera.table_from_image(pixel, table.nose_height_m))
+        .map_or(0.0, |seen| (-table.distance_to_nose_m(seen, rail)).min(0.0))
+}
+
+/// Luma above black and chroma from neutral of the nearest pixel. `None` outside the picture.
+fn colour_at(image: &Image, x: f64, y: f64) -> Option<[f64; 3]> {
+    if !(x >= 0.0 && y >= 0.0 && x < image.width() as f64 && y < image.height() as f64) {
+        return None;
+    }
+    let (c, r) = (x as usize, y as usize);
+    Some([
+        f64::from(image.y().row(r)[c]) - black_level(image),
+        f64::from(image.u().row(r / 2)[c / 2]) - 128.0,
+        f64::from(image.v().row(r / 2)[c / 2]) - 128.0,
+    ])
 }
 
 /// Light at a place between pixels. `None` outside the picture.
@@ -199,18 +269,10 @@ impl RailView {
                 continue;
             }
             let slope_at = |k: usize| -> f64 {
-                kernel
-                    .iter()
-                    .zip(&station.light[k - reach..])
-                    .map(|(w, v)| w * f64::from(*v))
-                    .sum()
+                kernel.iter().zip(&station.light[k - reach..]).map(|(w, v)| w * f64::from(*v)).sum()
             };
             let around_at = |k: usize| -> f64 {
-                smooth
-                    .iter()
-                    .zip(&station.light[k - reach..])
-                    .map(|(w, v)| w * f64::from(*v))
-                    .sum()
+                smooth.iter().zip(&station.light[k - reach..]).map(|(w, v)| w * f64::from(*v)).sum()
             };
             let slopes: Vec<f64> = (first - 1..=last + 1).map(slope_at).collect();
             for i in 1..slopes.len() - 1 {
@@ -222,21 +284,13 @@ impl RailView {
                 let k = first - 1 + i;
                 // Light on the brighter side.
                 let two = (2.0 * sigma).ceil() as usize;
-                let sides = [
-                    k.saturating_sub(two).max(reach),
-                    (k + two).min(station.light.len() - reach - 1),
-                ]
-                .map(around_at);
+                let sides = [k.saturating_sub(two).max(reach), (k + two).min(station.light.len() - reach - 1)].map(around_at);
                 let contrast = b / sides[0].max(sides[1]).max(1e-3);
                 if contrast.abs() < least {
                     continue;
                 }
                 let bend = a - 2.0 * b + c;
-                let shift = if bend.abs() > 1e-12 {
-                    (0.5 * (a - c) / bend).clamp(-0.5, 0.5)
-                } else {
-                    0.0
-                };
+                let shift = if bend.abs() > 1e-12 { (0.5 * (a - c) / bend).clamp(-0.5, 0.5) } else { 0.0 };
                 found.push(Edge {
                     station: n,
                     along: station.along,
@@ -271,9 +325,7 @@ pub(super) fn course(edges: &[Edge], stations: usize, tolerance_m: f64) -> Optio
     // A fixed sequence: the same pictures must give the same answer.
     let mut seed: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut draw = |n: usize| {
-        seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((seed >> 33) as usize) % n
     };
     let mut best: Option<Course> = None;
@@ -316,7 +368,10 @@ fn follow(edges: &[Edge], stations: usize, c: [f64; 3], tolerance_m: f64) -> Cou
     }
     let edges: Vec<Edge> = on.into_iter().flatten().map(|(_, e)| e).collect();
     let strength = edges.iter().map(|e| e.contrast.abs().min(ENOUGH_CONTRAST)).sum();
-    Course { edges, strength }
+    Course {
+        edges,
+        strength,
+    }
 }
 
 /// Least squares; `None` when the points do not determine one.

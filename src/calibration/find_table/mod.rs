@@ -15,8 +15,8 @@ use std::f64::consts::PI;
 
 use nalgebra::{Point2, Rotation3, Vector3};
 
-use self::cloth::{Region, Small};
-use self::edges::{Course, RailView, course, rail_pixel, read_rails};
+use self::cloth::{ClothColour, Region, Small};
+use self::edges::{ClothCheck, Course, RailView, course, rail_pixel, read_rails};
 use self::quad::Quad;
 use super::solve::{Landmark, NoseCorners, Solution, Start, Target, rectangle_solution, solve};
 use super::{Calibration, Error};
@@ -45,6 +45,10 @@ const ROUNDS_M: [f64; 4] = [0.028, 0.014, 0.009, 0.007];
 const MIN_WINDOW_PX: [f64; 4] = [6.0, 3.0, 2.0, 2.0];
 /// ... but never more than this, metres, so that the nose is not taken for the cloth's edge.
 const MAX_WINDOW_M: f64 = 0.03;
+/// Where the bed must look like cloth, metres outward from the nose: beyond the shade of the cushion.
+const BED_CHECK_M: [f64; 2] = [-0.075, -0.045];
+/// Where the cushion must look like cloth, as shares of its width.
+const CUSHION_CHECK: [f64; 2] = [0.25, 0.75];
 /// Least step of light at an edge, as a share of the brighter side; noise after the median over pictures is a few hundredths.
 const MIN_CONTRAST: f64 = 0.06;
 /// Edges of one course lie within this many pixels of it.
@@ -235,7 +239,7 @@ fn fit_region(images: &[&Image], region: &Region, table: &Table) -> Result<Optio
                 let Some(camera) = rough_camera(quad, region.scale, turn, images[0], table, level_m) else {
                     continue;
                 };
-                let Some(fit) = refined(images, camera, table) else {
+                let Some(fit) = refined(images, camera, table, region.colour) else {
                     continue;
                 };
                 tracing::debug!(
@@ -314,7 +318,7 @@ fn rough_camera(quad: &Quad, scale: usize, turn: usize, image: &Image, table: &T
 }
 
 /// Corrects a camera by the edges across the rails, in ever narrower strips.
-fn refined(images: &[&Image], camera: Camera, table: &Table) -> Option<Fit> {
+fn refined(images: &[&Image], camera: Camera, table: &Table, colour: ClothColour) -> Option<Fit> {
     let mut start = Start {
         camera,
         cushion_width_m: table.cushion_width_m,
@@ -322,7 +326,13 @@ fn refined(images: &[&Image], camera: Camera, table: &Table) -> Option<Fit> {
     };
     let mut last = None;
     for (round, window_m) in ROUNDS_M.into_iter().enumerate() {
-        let views = read_rails(images, &start.camera, table);
+        let cushion_m = CUSHION_CHECK.map(|share| share * start.cushion_width_m);
+        let check = ClothCheck {
+            colour,
+            bed_m: BED_CHECK_M,
+            cushion_m: (round > 0).then_some(cushion_m),
+        };
+        let views = read_rails(images, &start.camera, table, &check);
         let windows = [window_m, MIN_WINDOW_PX[round]];
         let evidence = Evidence::of(&views, windows, start.cushion_width_m);
         let nose_support = evidence.nose_support();
