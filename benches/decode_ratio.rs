@@ -80,7 +80,7 @@ fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Took> {
     })
 }
 
-/// Clock ticks a second in `/proc`: USER_HZ, 100 on every Linux that Rust runs on.
+/// Clock ticks a second in `/proc`: `USER_HZ`, 100 on every Linux that Rust runs on.
 const TICKS_PER_S: f64 = 100.0;
 
 /// Processor time of this process so far, user and system, seconds (proc(5), fields 14 and 15 of `stat`).

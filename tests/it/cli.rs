@@ -392,3 +392,17 @@ fn a_shot_in_notation_is_ruled_on() {
     assert_eq!(said.code, 1);
     one_line(&said.err, &["W|top"]);
 }
+
+#[test]
+fn the_executable_cases_pass() {
+    let said = cuemark(&[
+        "rule",
+        "--cases",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/rules/CASES.jsonl"),
+    ]);
+    let last = said.out.lines().last().unwrap_or_default();
+    assert!(last.ends_with(" passed, 0 failed") && said.code == 0, "{last}");
+    let said = cuemark(&["rule", "--cases", "none.jsonl"]);
+    assert_eq!(said.code, 1);
+    one_line(&said.err, &["none.jsonl", "No such file"]);
+}

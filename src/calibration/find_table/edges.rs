@@ -94,7 +94,10 @@ pub(super) fn read_rails(images: &[&Image], camera: &Camera, table: &Table, chec
         return Vec::new();
     };
     let light = light_table(first);
-    RAILS.into_iter().map(|rail| read_rail(images, camera, table, rail, &light, check)).collect()
+    RAILS
+        .into_iter()
+        .map(|rail| read_rail(images, camera, table, rail, &light, check))
+        .collect()
 }
 
 fn light_table(image: &Image) -> [f32; 256] {
@@ -106,14 +109,7 @@ fn light_table(image: &Image) -> [f32; 256] {
     std::array::from_fn(|y| ((y as f64 - black) / (white - black)).max(0.0).powf(GAMMA) as f32)
 }
 
-fn read_rail(
-    images: &[&Image],
-    camera: &Camera,
-    table: &Table,
-    rail: Rail,
-    light: &[f32; 256],
-    check: &ClothCheck,
-) -> RailView {
+fn read_rail(images: &[&Image], camera: &Camera, table: &Table, rail: Rail, light: &[f32; 256], check: &ClothCheck) -> RailView {
     let length_m = match rail {
         Rail::Head | Rail::Foot => table.width_m,
         Rail::Left | Rail::Right => table.length_m,
@@ -142,8 +138,12 @@ fn read_rail(
                 let (wa, wm, wb) = ((1.0 - t) * (1.0 - 2.0 * t), 4.0 * t * (1.0 - t), t * (2.0 * t - 1.0));
                 (wa * a.x() + wm * m.x() + wb * b.x(), wa * a.y() + wm * m.y() + wb * b.y())
             };
-            let bed = check.bed_m.map(|out_m| rail_pixel(camera, table, rail, along, out_m + face_m));
-            let cushion = check.cushion_m.map(|ends| ends.map(|out_m| rail_pixel(camera, table, rail, along, out_m)));
+            let bed = check
+                .bed_m
+                .map(|out_m| rail_pixel(camera, table, rail, along, out_m + face_m));
+            let cushion = check
+                .cushion_m
+                .map(|ends| ends.map(|out_m| rail_pixel(camera, table, rail, along, out_m)));
             let clear: Vec<&Image> = images
                 .iter()
                 .copied()
@@ -269,10 +269,18 @@ impl RailView {
                 continue;
             }
             let slope_at = |k: usize| -> f64 {
-                kernel.iter().zip(&station.light[k - reach..]).map(|(w, v)| w * f64::from(*v)).sum()
+                kernel
+                    .iter()
+                    .zip(&station.light[k - reach..])
+                    .map(|(w, v)| w * f64::from(*v))
+                    .sum()
             };
             let around_at = |k: usize| -> f64 {
-                smooth.iter().zip(&station.light[k - reach..]).map(|(w, v)| w * f64::from(*v)).sum()
+                smooth
+                    .iter()
+                    .zip(&station.light[k - reach..])
+                    .map(|(w, v)| w * f64::from(*v))
+                    .sum()
             };
             let slopes: Vec<f64> = (first - 1..=last + 1).map(slope_at).collect();
             for i in 1..slopes.len() - 1 {
@@ -284,13 +292,21 @@ impl RailView {
                 let k = first - 1 + i;
                 // Light on the brighter side.
                 let two = (2.0 * sigma).ceil() as usize;
-                let sides = [k.saturating_sub(two).max(reach), (k + two).min(station.light.len() - reach - 1)].map(around_at);
+                let sides = [
+                    k.saturating_sub(two).max(reach),
+                    (k + two).min(station.light.len() - reach - 1),
+                ]
+                .map(around_at);
                 let contrast = b / sides[0].max(sides[1]).max(1e-3);
                 if contrast.abs() < least {
                     continue;
                 }
                 let bend = a - 2.0 * b + c;
-                let shift = if bend.abs() > 1e-12 { (0.5 * (a - c) / bend).clamp(-0.5, 0.5) } else { 0.0 };
+                let shift = if bend.abs() > 1e-12 {
+                    (0.5 * (a - c) / bend).clamp(-0.5, 0.5)
+                } else {
+                    0.0
+                };
                 found.push(Edge {
                     station: n,
                     along: station.along,
@@ -325,7 +341,9 @@ pub(super) fn course(edges: &[Edge], stations: usize, tolerance_m: f64) -> Optio
     // A fixed sequence: the same pictures must give the same answer.
     let mut seed: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut draw = |n: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         ((seed >> 33) as usize) % n
     };
     let mut best: Option<Course> = None;
@@ -368,10 +386,7 @@ fn follow(edges: &[Edge], stations: usize, c: [f64; 3], tolerance_m: f64) -> Cou
     }
     let edges: Vec<Edge> = on.into_iter().flatten().map(|(_, e)| e).collect();
     let strength = edges.iter().map(|e| e.contrast.abs().min(ENOUGH_CONTRAST)).sum();
-    Course {
-        edges,
-        strength,
-    }
+    Course { edges, strength }
 }
 
 /// Least squares; `None` when the points do not determine one.
