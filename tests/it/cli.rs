@@ -394,15 +394,26 @@ fn a_shot_in_notation_is_ruled_on() {
 }
 
 #[test]
-fn the_executable_cases_pass() {
-    let said = cuemark(&[
-        "rule",
-        "--cases",
-        concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/rules/CASES.jsonl"),
-    ]);
-    let last = said.out.lines().last().unwrap_or_default();
-    assert!(last.ends_with(" passed, 0 failed") && said.code == 0, "{last}");
-    let said = cuemark(&["rule", "--cases", "none.jsonl"]);
+fn executable_cases_are_run_and_the_failing_ones_named() {
+    let place = Place::new();
+    let all = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/rules/CASES.jsonl")).unwrap();
+    let first = all.lines().next().unwrap();
+    let said = cuemark(&["rule", "--cases", &place.file("good.jsonl", first.as_bytes())]);
+    assert_eq!((said.code, said.out.as_str()), (0, "1 passed, 0 failed\n"));
+
+    // The same case with another expectation.
+    let mut case: Value = serde_json::from_str(first).unwrap();
+    case["expect"] = serde_json::json!({"decision": "foul", "score": {"A": 77}});
+    let said = cuemark(&["rule", "--cases", &place.file("bad.jsonl", case.to_string().as_bytes())]);
+    assert_eq!(said.code, 1, "{}", said.out);
+    assert!(
+        said.out.contains(&format!("{} failed", case["id"].as_str().unwrap())),
+        "{}",
+        said.out
+    );
+    assert!(said.out.ends_with("0 passed, 1 failed\n"), "{}", said.out);
+
+    let said = cuemark(&["rule", "--cases", &place.file("none.jsonl", b"no case\n")]);
     assert_eq!(said.code, 1);
-    one_line(&said.err, &["none.jsonl", "No such file"]);
+    one_line(&said.err, &["none.jsonl", "line 1"]);
 }
