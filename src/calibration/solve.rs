@@ -5,7 +5,7 @@
 //! the focal length and the distortion hold the solution there; balls are a few millimetres below that plane, so the choice then
 //! hardly moves them.
 
-use nalgebra::{Matrix3, Point2, Point3, Rotation3, SMatrix, SVector, Vector3};
+use nalgebra::{Matrix3, Point2, Point3, Rotation3, SMatrix, SVector, Vector2, Vector3};
 
 use super::{Calibration, Error};
 use crate::space::{Camera, ImagePoint};
@@ -70,17 +70,23 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// Root mean square and largest misfit, metres, over landmarks that lie within `limit_sigma` standard deviations.
-    pub fn misfit_m(&self, limit_sigma: f64) -> (f64, f64) {
-        let kept: Vec<f64> = self
+    /// Root mean square and largest misfit, metres, over those of some landmarks that lie within `limit_sigma` standard deviations.
+    pub fn misfit_m(&self, landmarks: std::ops::Range<usize>, limit_sigma: f64) -> (f64, f64) {
+        let (mut n, mut sum, mut largest) = (0_u32, 0.0, 0.0_f64);
+        for (r, s) in self
             .residuals_m
             .iter()
             .zip(&self.residuals_sigma)
-            .filter(|(_, s)| s.abs() <= limit_sigma)
-            .map(|(r, _)| r.abs())
-            .collect();
-        let mean = kept.iter().map(|r| r * r).sum::<f64>() / kept.len().max(1) as f64;
-        (mean.sqrt(), kept.iter().copied().fold(0.0, f64::max))
+            .take(landmarks.end)
+            .skip(landmarks.start)
+        {
+            if s.abs() <= limit_sigma {
+                n += 1;
+                sum += r * r;
+                largest = largest.max(r.abs());
+            }
+        }
+        ((sum / f64::from(n.max(1))).sqrt(), largest)
     }
 }
 
@@ -99,10 +105,14 @@ const PRIOR_CUSHION_SIGMA_M: f64 = 0.004;
 const CAUCHY_SIGMA: f64 = 2.385;
 /// Steps of Levenberg-Marquardt at most; it ends earlier when the cost stands still.
 const MAX_STEPS: usize = 40;
+/// Tenfold dampings of one step at most: further there is no step left.
+const MAX_DAMPINGS: usize = 8;
 /// Relative fall of the cost under which the search ends.
 const COST_TOLERANCE: f64 = 1e-7;
 /// Focal lengths to start from, as shares of the picture's longer side: from a wide angle to a telephoto lens.
 const START_FOCALS: [f64; 5] = [0.6, 0.85, 1.2, 1.7, 2.6];
+/// Focal lengths that every search starts from again, as shares of the picture's longer side.
+const RESTART_FOCALS: [f64; 3] = [0.75, 1.1, 1.8];
 /// Standard deviation of a corner that a person clicked, pixels.
 const CLICK_SIGMA_PX: f64 = 1.0;
 /// A camera is not taken to be further than this from the table, metres: the largest arenas.
@@ -124,6 +134,8 @@ struct State {
     rotation: Rotation3<f64>,
     translation: Vector3<f64>,
     cushion_m: f64,
+    /// The cushion's width that the feet of the ties were placed with.
+    start_cushion_m: f64,
 }
 
 impl State {
@@ -138,18 +150,23 @@ impl State {
             rotation: camera.rotation().to_rotation_matrix(),
             translation: camera.translation(),
             cushion_m: start.cushion_width_m,
+            start_cushion_m: start.cushion_width_m,
         }
     }
 
+    /// A longer lens comes with a camera further away and with the same bend in pixels: along that step the picture hardly changes,
+    /// and the valley of the cost is straight.
     fn moved(&self, step: &Step) -> Self {
+        let longer = step[0].exp();
         Self {
             size_px: self.size_px,
             log_focal: self.log_focal + step[0],
-            k1: self.k1 + step[1],
-            k2: self.k2 + step[2],
+            k1: self.k1 * longer.powi(2) + step[1],
+            k2: self.k2 * longer.powi(4) + step[2],
             rotation: Rotation3::new(Vector3::new(step[3], step[4], step[5])) * self.rotation,
-            translation: self.translation + Vector3::new(step[6], step[7], step[8]),
+            translation: self.translation * longer + Vector3::new(step[6], step[7], step[8]),
             cushion_m: self.cushion_m + step[9],
+            start_cushion_m: self.start_cushion_m,
         }
     }
 
@@ -177,56 +194,84 @@ pub(super) fn picture_centre(width_px: u32, height_px: u32) -> Point2<f64> {
 /// Standard deviations that stand for 'behind the camera': large, finite, so that the step is refused and not the whole fit.
 const UNSEEN_SIGMA: f64 = 1e4;
 
-struct Problem<'a> {
-    table: &'a Table,
-    landmarks: &'a [Landmark],
-    /// Metres on the table that a pixel covers at each landmark, across its line; 1 for points, whose misfit is taken in pixels.
-    metres_per_px: Vec<f64>,
+/// A landmark as the solver sees it: a point of the table, and the direction in the picture in which its distance counts.
+struct Tie {
+    landmark: Landmark,
+    /// The point itself, or the point of the line that the starting camera puts nearest.
+    foot: Point3<f64>,
+    /// How `foot` moves when the cushion gets wider.
+    outward: Vector3<f64>,
+    /// Across the line in the picture, one pixel long; `None` for a point, whose distance counts in all directions.
+    across: Option<Vector2<f64>>,
+}
+
+struct Problem {
+    ties: Vec<Tie>,
     cushion_prior_m: f64,
     longer_side_px: f64,
     solve_distortion: bool,
 }
 
-impl Problem<'_> {
-    /// Signed misfit across a line in metres, or distance from a point in pixels (two numbers).
-    fn misfit(&self, camera: &Camera, cushion_m: f64, landmark: &Landmark) -> [f64; 2] {
-        let line = |rail, out_m: f64| {
-            camera
-                .table_from_image(landmark.at, self.table.nose_height_m)
-                .map_or([f64::NAN, 0.0], |p| [self.table.distance_to_nose_m(p, rail) + out_m, 0.0])
+impl Tie {
+    /// `None` when the starting camera cannot see the line there.
+    fn of(landmark: &Landmark, table: &Table, start: &Start) -> Option<Self> {
+        let (rail, out_m) = match landmark.target {
+            Target::Point(foot) => {
+                return Some(Self {
+                    landmark: *landmark,
+                    foot,
+                    outward: Vector3::zeros(),
+                    across: None,
+                });
+            }
+            Target::Nose(rail) => (rail, 0.0),
+            Target::ClothEdge(rail) => (rail, start.cushion_width_m),
         };
-        match landmark.target {
-            Target::Nose(rail) => line(rail, 0.0),
-            Target::ClothEdge(rail) => line(rail, cushion_m),
-            Target::Point(world) => camera.image_from_world(world).map_or([f64::NAN, 0.0], |p| {
-                let d = p.0 - landmark.at.0;
-                [d.x, d.y]
-            }),
+        let seen = start.camera.table_from_image(landmark.at, table.nose_height_m)?;
+        let out = rail.outward();
+        let foot = seen.0 + out * (table.distance_to_nose_m(seen, rail) + out_m);
+        let foot = Point3::new(foot.x, foot.y, table.nose_height_m);
+        let along = start.camera.image_jacobian(foot)? * Vector3::new(-out.y, out.x, 0.0);
+        let length = along.norm();
+        (length > 0.0).then(|| Self {
+            landmark: *landmark,
+            foot,
+            outward: match landmark.target {
+                Target::ClothEdge(_) => Vector3::new(out.x, out.y, 0.0),
+                _ => Vector3::zeros(),
+            },
+            across: Some(Vector2::new(-along.y, along.x) / length),
+        })
+    }
+
+    /// Misfit in standard deviations: one number across a line, two at a point.
+    fn residual(&self, camera: &Camera, wider_m: f64) -> [f64; 2] {
+        let Some(p) = camera.image_from_world(self.foot + self.outward * wider_m) else {
+            return [UNSEEN_SIGMA, 0.0];
+        };
+        let off = (p.0 - self.landmark.at.0) / self.landmark.sigma_px;
+        match self.across {
+            Some(across) => [off.dot(&across), 0.0],
+            None => [off.x, off.y],
         }
     }
+}
 
-    /// Misfits in standard deviations.
+impl Problem {
     fn residuals(&self, state: &State) -> Option<Vec<[f64; 2]>> {
         let camera = state.camera()?;
-        let of = |(landmark, metres_per_px): (&Landmark, &f64)| {
-            let sigma = landmark.sigma_px * metres_per_px;
-            self.misfit(&camera, state.cushion_m, landmark)
-                .map(|r| if r.is_finite() { r / sigma } else { UNSEEN_SIGMA })
-        };
-        Some(self.landmarks.iter().zip(&self.metres_per_px).map(of).collect())
+        let wider_m = state.cushion_m - state.start_cushion_m;
+        Some(self.ties.iter().map(|t| t.residual(&camera, wider_m)).collect())
     }
 
-    fn priors(&self, state: &State) -> [(usize, f64, f64); 4] {
-        let focal = state.log_focal - (PRIOR_FOCAL * self.longer_side_px).ln();
+    /// Distances from the priors in standard deviations.
+    fn priors(&self, state: &State) -> [f64; 4] {
+        let log_focal = state.log_focal - (PRIOR_FOCAL * self.longer_side_px).ln();
         [
-            (0, focal / PRIOR_LOG_FOCAL_SIGMA, 1.0 / PRIOR_LOG_FOCAL_SIGMA),
-            (1, state.k1 / PRIOR_K1_SIGMA, 1.0 / PRIOR_K1_SIGMA),
-            (2, state.k2 / PRIOR_K2_SIGMA, 1.0 / PRIOR_K2_SIGMA),
-            (
-                9,
-                (state.cushion_m - self.cushion_prior_m) / PRIOR_CUSHION_SIGMA_M,
-                1.0 / PRIOR_CUSHION_SIGMA_M,
-            ),
+            log_focal / PRIOR_LOG_FOCAL_SIGMA,
+            state.k1 / PRIOR_K1_SIGMA,
+            state.k2 / PRIOR_K2_SIGMA,
+            (state.cushion_m - self.cushion_prior_m) / PRIOR_CUSHION_SIGMA_M,
         ]
     }
 
@@ -237,7 +282,7 @@ impl Problem<'_> {
             .iter()
             .map(|r| c2 * ((r[0] * r[0] + r[1] * r[1]) / c2).ln_1p())
             .sum();
-        let priors: f64 = self.priors(state).iter().map(|(_, r, _)| r * r).sum();
+        let priors: f64 = self.priors(state).iter().map(|r| r * r).sum();
         let cost = data + priors;
         cost.is_finite().then_some(cost)
     }
@@ -245,14 +290,20 @@ impl Problem<'_> {
     /// Normal equations with Cauchy's weights.
     fn linearised(&self, state: &State) -> Option<(SMatrix<f64, N, N>, Step)> {
         let here = self.residuals(state)?;
+        let priors = self.priors(state);
         let mut jacobian = vec![[[0.0; 2]; N]; here.len()];
+        let mut prior_jacobian = [Step::zeros(); 4];
         for k in 0..N {
             if !self.solve_distortion && (k == 1 || k == 2) {
                 continue;
             }
             let mut step = Step::zeros();
             step[k] = PROBE[k];
-            let there = self.residuals(&state.moved(&step))?;
+            let moved = state.moved(&step);
+            let there = self.residuals(&moved)?;
+            for (row, (a, b)) in prior_jacobian.iter_mut().zip(priors.iter().zip(self.priors(&moved))) {
+                row[k] = (b - a) / PROBE[k];
+            }
             for (row, (a, b)) in jacobian.iter_mut().zip(here.iter().zip(&there)) {
                 row[k] = [(b[0] - a[0]) / PROBE[k], (b[1] - a[1]) / PROBE[k]];
             }
@@ -266,9 +317,9 @@ impl Problem<'_> {
                 g += weight * r[axis] * j;
             }
         }
-        for (k, r, slope) in self.priors(state) {
-            h[(k, k)] += slope * slope;
-            g[k] += slope * r;
+        for (j, r) in prior_jacobian.iter().zip(priors) {
+            h += j * j.transpose();
+            g += r * j;
         }
         if !self.solve_distortion {
             for k in [1, 2] {
@@ -277,6 +328,45 @@ impl Problem<'_> {
             }
         }
         Some((h, g))
+    }
+}
+
+impl Problem {
+    /// Levenberg-Marquardt: the lowest place downhill from a state, and its cost. `None` when nothing is seen from there.
+    fn descend(&self, from: State) -> Option<(State, f64)> {
+        let mut state = from;
+        let mut cost = self.cost(&state)?;
+        let mut damping = 1e-3;
+        for _ in 0..MAX_STEPS {
+            let Some((h, g)) = self.linearised(&state) else {
+                break;
+            };
+            let mut fell = None;
+            for _ in 0..MAX_DAMPINGS {
+                let mut damped = h;
+                for k in 0..N {
+                    damped[(k, k)] += damping * h[(k, k)].max(1e-12);
+                }
+                let next = damped.cholesky().map(|c| state.moved(&-c.solve(&g)));
+                match next.and_then(|s| Some((s, self.cost(&s)?))) {
+                    Some((s, c)) if c < cost => {
+                        damping = (damping * 0.2).max(1e-9);
+                        fell = Some((s, c));
+                        break;
+                    }
+                    _ => damping *= 10.0,
+                }
+            }
+            let Some((s, c)) = fell else {
+                break;
+            };
+            let done = cost - c < COST_TOLERANCE * cost;
+            (state, cost) = (s, c);
+            if done {
+                break;
+            }
+        }
+        Some((state, cost))
     }
 }
 
@@ -301,52 +391,26 @@ pub fn solve(landmarks: &[Landmark], table: &Table, start: &Start) -> Result<Sol
         return Err(unsolvable("a point is not a finite number"));
     }
     let (w, h) = (start.camera.width_px(), start.camera.height_px());
+    let longer_side_px = f64::from(w.max(h));
+    let ties: Option<Vec<Tie>> = landmarks.iter().map(|l| Tie::of(l, table, start)).collect();
     let problem = Problem {
-        table,
-        landmarks,
-        metres_per_px: landmarks
-            .iter()
-            .map(|l| metres_per_px_across(&start.camera, table, l))
-            .collect(),
+        ties: ties.ok_or_else(|| unsolvable("they cannot be seen from where the search starts"))?,
         cushion_prior_m: table.cushion_width_m,
-        longer_side_px: f64::from(w.max(h)),
+        longer_side_px,
         solve_distortion: start.solve_distortion,
     };
-    let mut state = State::of(start);
-    let mut cost = problem
-        .cost(&state)
+    // The cost has flat ends toward very long lenses: try some lenses, keep the best.
+    let here = State::of(start);
+    let longer = |share: f64| {
+        let mut step = Step::zeros();
+        step[0] = (share * longer_side_px).ln() - here.log_focal;
+        here.moved(&step)
+    };
+    let (state, cost) = std::iter::once(here)
+        .chain(RESTART_FOCALS.map(longer))
+        .filter_map(|from| problem.descend(from))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
         .ok_or_else(|| unsolvable("they cannot be seen from where the search starts"))?;
-    let mut damping = 1e-3;
-    for _ in 0..MAX_STEPS {
-        let Some((h, g)) = problem.linearised(&state) else {
-            break;
-        };
-        let mut fell = None;
-        // Ten times ten of damping is a standstill.
-        for _ in 0..10 {
-            let mut damped = h;
-            for k in 0..N {
-                damped[(k, k)] += damping * h[(k, k)].max(1e-12);
-            }
-            let next = damped.cholesky().map(|c| state.moved(&-c.solve(&g)));
-            match next.and_then(|s| Some((s, problem.cost(&s)?))) {
-                Some((s, c)) if c < cost => {
-                    damping = (damping * 0.2).max(1e-9);
-                    fell = Some((s, c));
-                    break;
-                }
-                _ => damping *= 10.0,
-            }
-        }
-        let Some((s, c)) = fell else {
-            break;
-        };
-        let done = cost - c < COST_TOLERANCE * cost;
-        (state, cost) = (s, c);
-        if done {
-            break;
-        }
-    }
     let camera = state
         .camera()
         .ok_or_else(|| unsolvable("they put the camera below the table"))?;
@@ -358,13 +422,7 @@ pub fn solve(landmarks: &[Landmark], table: &Table, start: &Start) -> Result<Sol
         .collect();
     let residuals_m = landmarks
         .iter()
-        .map(|l| {
-            let r = problem.misfit(&camera, state.cushion_m, l);
-            match l.target {
-                Target::Point(p) => r[0].hypot(r[1]) * metres_per_px_near(&camera, p),
-                _ => r[0],
-            }
-        })
+        .map(|l| misfit_m(&camera, table, state.cushion_m, l))
         .collect();
     Ok(Solution {
         camera,
@@ -375,23 +433,19 @@ pub fn solve(landmarks: &[Landmark], table: &Table, start: &Start) -> Result<Sol
     })
 }
 
-/// Metres that a pixel covers across the line of a landmark; 1 for a point.
-fn metres_per_px_across(camera: &Camera, table: &Table, landmark: &Landmark) -> f64 {
-    let (Target::Nose(rail) | Target::ClothEdge(rail)) = landmark.target else {
-        return 1.0;
+/// Misfit of a landmark on the table, metres; signed for a line. Not a number when the camera does not see it.
+fn misfit_m(camera: &Camera, table: &Table, cushion_m: f64, landmark: &Landmark) -> f64 {
+    let line = |rail, out_m: f64| {
+        camera
+            .table_from_image(landmark.at, table.nose_height_m)
+            .map_or(f64::NAN, |p| table.distance_to_nose_m(p, rail) + out_m)
     };
-    let across = camera
-        .table_from_image(landmark.at, table.nose_height_m)
-        .and_then(|p| camera.pixels_per_metre(p, table.nose_height_m))
-        .map(|j| {
-            // Pixels across the line: the component of the outward step that is square to the line's own direction.
-            let out = j * rail.outward();
-            let along = j * nalgebra::Vector2::new(-rail.outward().y, rail.outward().x);
-            (out.x * along.y - out.y * along.x).abs() / along.norm()
-        });
-    match across {
-        Some(px) if px > 1e-6 => 1.0 / px,
-        _ => 1.0,
+    match landmark.target {
+        Target::Nose(rail) => line(rail, 0.0),
+        Target::ClothEdge(rail) => line(rail, cushion_m),
+        Target::Point(world) => camera
+            .image_from_world(world)
+            .map_or(f64::NAN, |p| (p.0 - landmark.at.0).norm() * metres_per_px_near(camera, world)),
     }
 }
 
@@ -409,7 +463,7 @@ fn metres_per_px_near(camera: &Camera, world: Point3<f64>) -> f64 {
 /// [`Error::Unsolvable`] when the corners do not make a four-sided figure that a camera above the table could see.
 pub fn solve_from_corners(corners: &NoseCorners, width_px: u32, height_px: u32, table: &Table) -> Result<Calibration, Error> {
     let solution = rectangle_solution(corners, (width_px, height_px), table, 0.0)?;
-    let (rms_m, max_m) = solution.misfit_m(f64::INFINITY);
+    let (rms_m, max_m) = solution.misfit_m(0..solution.residuals_m.len(), f64::INFINITY);
     Ok(Calibration {
         camera: solution.camera,
         table: *table,

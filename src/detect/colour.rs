@@ -127,6 +127,14 @@ impl Palette {
         cloth_distance(self.cloth, colour) < SHADOWED_CLOTH_LIMIT
     }
 
+    /// Distance between a kind's colour and the cloth's, deviations of a ball's colour.
+    pub fn distance_to_cloth(&self, kind: u8) -> f64 {
+        self.kinds.get(usize::from(kind)).map_or(0.0, |(_, ball)| {
+            let d = ball.minus(self.cloth);
+            f64::from(d.dot(d, BALL_SPREAD).sqrt())
+        })
+    }
+
     /// Class of a colour in the learnt light anywhere on the table.
     pub fn classify(&self, colour: Colour) -> Class {
         if is_foreground(self.cloth, colour) {

@@ -13,6 +13,8 @@ mod refine;
 mod scan;
 mod view;
 
+use std::ops::Range;
+
 use nalgebra::Matrix2;
 
 use crate::ball::Ball;
@@ -40,7 +42,9 @@ const LEAST_COVERAGE: f64 = 0.35;
 const MOST_COVERAGE: f64 = 1.6;
 /// Share of the ball in its cells over what its sweep explains. Balls in rendered clips lie in 0.75..=1.8 (98 %), arms and
 /// hands below 0.71, shafts that look like streaks mostly above 2.
-const PURITY: std::ops::Range<f64> = 0.72..2.0;
+const PURITY: Range<f64> = 0.72..2.0;
+/// Distance of a ball's colour from the cloth's from which the share is told reliably, deviations of a ball's colour.
+const DISTINCT: f64 = 8.0;
 /// Share of a ball's edge that must be seen to learn from it.
 const WHOLE_EDGE: f64 = 0.7;
 /// Two observations nearer than this many radii are one ball: real ones are two radii apart.
@@ -246,7 +250,8 @@ fn observe(no: FrameNo, scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64
         y = at.y(),
         "measured"
     );
-    if !(LEAST_COVERAGE..MOST_COVERAGE).contains(&coverage) || !PURITY.contains(&inside.purity) {
+    if !(LEAST_COVERAGE..MOST_COVERAGE).contains(&coverage) || !purity_of_balls(scene.palette, candidate).contains(&inside.purity)
+    {
         return None;
     }
     let ball = Observation {
@@ -260,6 +265,13 @@ fn observe(no: FrameNo, scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64
         coverage: coverage.min(1.0),
     };
     Some((measured.edge + coverage, ball))
+}
+
+/// The purity a ball may have. Where ball and cloth are alike, a dark part of the ball looks like a mixture and less is
+/// asked for.
+fn purity_of_balls(palette: &Palette, candidate: &Candidate) -> Range<f64> {
+    let alike = (palette.distance_to_cloth(candidate.kind) / DISTINCT).min(1.0);
+    PURITY.start * alike..PURITY.end
 }
 
 /// Square pixels to square metres at `at`.

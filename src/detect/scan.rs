@@ -31,6 +31,9 @@ const LEAST_SWEEP: f64 = 0.5;
 const MOST_SWEEP: f64 = 16.0;
 /// A ball inside a larger patch: least excess of own colour within the disc over own colour around it, disc areas.
 const LEAST_CONTRAST: f64 = 0.45;
+/// Share of a ball's disc that the thick end of a shaft can fill: 14 mm (common tips are 11 to 14 mm, the first 0.3 m of a
+/// carom shaft is below 15 mm) across the middle of 61.5 mm is 0.3; more is something else.
+const SHAFT_FILL: f64 = 0.42;
 /// The ring around a ball that must be something else, in ball radii.
 const RING: std::ops::Range<f64> = 1.2..1.65;
 /// Patches larger than this many balls are people.
@@ -314,6 +317,7 @@ impl Scan {
             }
         };
         let mut scored: Vec<(f64, f64, usize)> = Vec::new();
+        let mut thick = Vec::new();
         for &i in &patch.cells {
             let (row, column) = ((i / grid.width) as isize, (i % grid.width) as isize);
             if share(row, column) < 0.5 {
@@ -324,8 +328,24 @@ impl Scan {
                 *(if in_disc { &mut disc } else { &mut ring }) += share(row + dr, column + dc);
             }
             let (disc, ring) = (disc / n_disc, ring / n_ring);
+            if disc > SHAFT_FILL {
+                thick.push(i);
+            }
             if disc - ring > LEAST_CONTRAST {
                 scored.push((disc - ring, disc, i));
+            }
+        }
+        // A streak with a shaft behind it: what is too thick for a shaft is the streak's core.
+        if !thick.is_empty() && thick.len() < patch.cells.len() {
+            let core = self.measure(grid, thick);
+            let sweep = streak(&core, outline).unwrap_or_default();
+            if sweep != Vector2::zeros() {
+                found.push(Candidate {
+                    kind,
+                    centre: core.mean,
+                    sweep,
+                    area: core.mass / n_disc,
+                });
             }
         }
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));

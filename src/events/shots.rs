@@ -251,7 +251,10 @@ impl ShotFinder {
     }
 
     fn open_if_left(&mut self, now: Timestamp) -> Option<RawShot> {
-        let left = self.balls.values().filter_map(BallState::left_at).min();
+        let mut left = self.balls.values().filter_map(BallState::left_at).min();
+        if left.is_some() && !self.confirmed_departure(now) {
+            left = None;
+        }
         let unknown_moving = self.balls.values().any(|s| s.anchor.is_none() && s.in_motion());
         if let Some(start_hint) = left.or(unknown_moving.then_some(now)) {
             let mut open = Open {
@@ -278,6 +281,25 @@ impl ShotFinder {
             }
         }
         None
+    }
+
+    /// Looks at all that was seen lately at once: has a ball left its place, or was something else taken for it? In the
+    /// latter case the balls' histories are put right.
+    fn confirmed_departure(&mut self, now: Timestamp) -> bool {
+        let readings = readings_of_stretch(self.frames.make_contiguous(), self.balls.keys().copied());
+        let gone = self.balls.iter().any(|(ball, state)| {
+            let mut whole = state.clone();
+            whole.history = readings.get(ball).map(|r| r.iter().copied().collect()).unwrap_or_default();
+            whole.left_at().is_some_and(|t| now.since(t) <= REST_WINDOW_S)
+        });
+        if !gone {
+            for (ball, state) in &mut self.balls {
+                if let Some(kept) = readings.get(ball) {
+                    state.history = kept.iter().copied().collect();
+                }
+            }
+        }
+        gone
     }
 
     fn close_if_at_rest(&mut self, now: Timestamp) -> Option<RawShot> {

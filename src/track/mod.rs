@@ -203,7 +203,7 @@ impl Tracker {
 }
 
 /// Confidence times coverage that an observation needs to be taken where the ball was not expected.
-const GOOD_LOOKS: f64 = 0.5;
+const GOOD_LOOKS: f64 = 0.6;
 
 /// Beyond this many squared spreads distance no longer counts against an observation: only its looks do.
 const MAX_PREDICTION_COST: f64 = 25.0;

@@ -8,10 +8,8 @@ use nalgebra::Point3;
 use super::cloth::{ClothColour, black_level};
 use crate::frame::{ColourRange, Image};
 use crate::space::{Camera, ImagePoint, TablePoint};
-use crate::table::{RAILS, Rail, Table};
+use crate::table::{Rail, Table};
 
-/// Distance between stations along a rail, metres.
-const STATION_SPACING_M: f64 = 0.045;
 /// Part of a rail next to each corner that is not looked at, metres: the corner's own shade.
 const CORNER_MARGIN_M: f64 = 0.05;
 /// The same where a pocket is, from its middle.
@@ -35,6 +33,13 @@ pub(super) struct Station {
     pub(super) along: f64,
     /// Light (0 to 1), from the bed outward.
     light: Vec<f32>,
+}
+
+impl Station {
+    /// Whether any picture shows the rail here.
+    pub(super) fn is_clear(&self) -> bool {
+        self.light.iter().any(|v| v.is_finite())
+    }
 }
 
 /// Everything that was read across one rail.
@@ -87,20 +92,20 @@ pub(super) struct ClothCheck {
     pub(super) cushion_m: Option<[f64; 2]>,
 }
 
-/// Reads all four rails in all pictures; each sample is the median over those pictures in which no person, graphic or other thing
-/// that is not cloth lies over the rail there.
-pub(super) fn read_rails(images: &[&Image], camera: &Camera, table: &Table, check: &ClothCheck) -> Vec<RailView> {
-    let Some(first) = images.first() else {
-        return Vec::new();
-    };
-    let light = light_table(first);
-    RAILS
-        .into_iter()
-        .map(|rail| read_rail(images, camera, table, rail, &light, check))
-        .collect()
+/// How a rail is read.
+pub(super) struct Look {
+    /// Distance between stations along the rail, metres.
+    pub(super) spacing_m: f64,
+    /// Whether each station is averaged with its neighbours: for a camera so good that edges run along the stations.
+    pub(super) smooth: bool,
+    pub(super) check: ClothCheck,
 }
 
-fn light_table(image: &Image) -> [f32; 256] {
+/// Light by luma.
+pub(super) type LightTable = [f32; 256];
+
+/// From luma to light for pictures like this one.
+pub(super) fn light_table(image: &Image) -> LightTable {
     let black = black_level(image);
     let white = match image.range() {
         ColourRange::Limited => 235.0,
@@ -109,7 +114,17 @@ fn light_table(image: &Image) -> [f32; 256] {
     std::array::from_fn(|y| ((y as f64 - black) / (white - black)).max(0.0).powf(GAMMA) as f32)
 }
 
-fn read_rail(images: &[&Image], camera: &Camera, table: &Table, rail: Rail, light: &[f32; 256], check: &ClothCheck) -> RailView {
+/// Reads a rail in all pictures; each sample is the median over those pictures in which no person, graphic or other thing that is not
+/// cloth lies over the rail there.
+pub(super) fn read_rail(
+    images: &[&Image],
+    camera: &Camera,
+    table: &Table,
+    rail: Rail,
+    light: &LightTable,
+    look: &Look,
+) -> RailView {
+    let check = &look.check;
     let length_m = match rail {
         Rail::Head | Rail::Foot => table.width_m,
         Rail::Left | Rail::Right => table.length_m,
@@ -117,11 +132,11 @@ fn read_rail(images: &[&Image], camera: &Camera, table: &Table, rail: Rail, ligh
     let metres_per_px = metres_per_px(camera, table, rail);
     let step_m = (metres_per_px / SAMPLES_PER_PX).max(MIN_STEP_M);
     let samples = ((READ_TO_M - READ_FROM_M) / step_m) as usize + 1;
-    let count = (length_m / STATION_SPACING_M) as usize;
+    let count = (length_m / look.spacing_m) as usize;
     let margin_m = if table.has_pockets { POCKET_MARGIN_M } else { CORNER_MARGIN_M };
     let span = 1.0 - 2.0 * margin_m / length_m;
     let face_m = visible_face_m(camera, table, rail);
-    let stations = (0..count)
+    let stations: Vec<Station> = (0..count)
         .filter_map(|i| {
             let along = span * (2.0 * (i as f64 + 0.5) / count as f64 - 1.0);
             let side_pocket = table.has_pockets && length_m == table.length_m && (along * length_m / 2.0).abs() < POCKET_MARGIN_M;
@@ -165,12 +180,35 @@ fn read_rail(images: &[&Image], camera: &Camera, table: &Table, rail: Rail, ligh
             Some(Station { along, light: values })
         })
         .collect();
+    let stations = if look.smooth { smoothed(stations) } else { stations };
     RailView {
         rail,
         stations,
         step_m,
         metres_per_px,
     }
+}
+
+/// Each station averaged with its two neighbours, where they are clear.
+fn smoothed(stations: Vec<Station>) -> Vec<Station> {
+    let mean = |n: usize| {
+        let near = &stations[n.saturating_sub(1)..(n + 2).min(stations.len())];
+        let own = &stations[n];
+        let clear: Vec<&Station> = near
+            .iter()
+            .filter(|s| s.is_clear() && s.light.len() == own.light.len())
+            .collect();
+        let at = |k: usize| clear.iter().map(|s| s.light[k]).sum::<f32>() / clear.len() as f32;
+        Station {
+            along: own.along,
+            light: if own.is_clear() {
+                (0..own.light.len()).map(at).collect()
+            } else {
+                own.light.clone()
+            },
+        }
+    };
+    (0..stations.len()).map(mean).collect()
 }
 
 /// Metres that a pixel covers across the middle of a rail.
@@ -228,7 +266,7 @@ fn colour_at(image: &Image, x: f64, y: f64) -> Option<[f64; 3]> {
 }
 
 /// Light at a place between pixels. `None` outside the picture.
-fn bilinear(image: &Image, x: f64, y: f64, light: &[f32; 256]) -> Option<f32> {
+fn bilinear(image: &Image, x: f64, y: f64, light: &LightTable) -> Option<f32> {
     let plane = image.y();
     if !(x >= 0.0 && y >= 0.0 && x < plane.width as f64 - 1.0 && y < plane.height as f64 - 1.0) {
         return None;

@@ -10,15 +10,16 @@
 mod cloth;
 mod edges;
 mod quad;
+mod refine;
 
 use std::f64::consts::PI;
 
 use nalgebra::{Point2, Rotation3, Vector3};
 
-use self::cloth::{ClothColour, Region, Small};
-use self::edges::{ClothCheck, Course, RailView, course, rail_pixel, read_rails};
+use self::cloth::{Region, Small};
 use self::quad::Quad;
-use super::solve::{Landmark, NoseCorners, Solution, Start, Target, rectangle_solution, solve};
+use self::refine::{Fit, refined};
+use super::solve::{Landmark, NoseCorners, Start, Target, rectangle_solution, solve};
 use super::{Calibration, Error};
 use crate::frame::Image;
 use crate::space::{Camera, ImagePoint};
@@ -29,7 +30,7 @@ const MAX_IMAGES: usize = 12;
 /// Regions that overlap at least this much show the same table from the same camera; a player at the table takes a fifth of it.
 const SAME_VIEW_OVERLAP: f64 = 0.65;
 /// Cloth is where this share of the pictures has it.
-const VOTE_SHARE: f64 = 0.3;
+const VOTE_SHARE: f64 = 0.2;
 /// Groups of like pictures that are tried, largest first.
 const MAX_GROUPS: usize = 3;
 
@@ -38,72 +39,16 @@ const FRAME_WIDTHS_M: [f64; 3] = [0.125, 0.10, 0.15];
 /// Largest misfit of a first reading's corners, as a share of the picture's longer side.
 const MAX_CORNER_MISFIT: f64 = 0.03;
 
-/// Half widths of the strips in which edges are looked for, metres: first the error of a rough figure (three small pixels), then what
-/// each round leaves.
-const ROUNDS_M: [f64; 4] = [0.028, 0.014, 0.009, 0.007];
-/// ... and in pixels at least, for rails far away: what the blur of a picture and the camera of the round before leave.
-const MIN_WINDOW_PX: [f64; 4] = [6.0, 3.0, 2.0, 2.0];
-/// ... but never more than this, metres, so that the nose is not taken for the cloth's edge.
-const MAX_WINDOW_M: f64 = 0.03;
-/// Where the bed must look like cloth, metres outward from the nose: beyond the shade of the cushion.
-const BED_CHECK_M: [f64; 2] = [-0.075, -0.045];
-/// Where the cushion must look like cloth, as shares of its width.
-const CUSHION_CHECK: [f64; 2] = [0.25, 0.75];
-/// Least step of light at an edge, as a share of the brighter side; noise after the median over pictures is a few hundredths.
-const MIN_CONTRAST: f64 = 0.06;
-/// Edges of one course lie within this many pixels of it.
-const COURSE_TOLERANCE_PX: f64 = 1.2;
-/// ... or within this, metres: a cushion is not straighter.
-const COURSE_TOLERANCE_M: f64 = 0.001_5;
-/// Standard deviation of a nose edge, pixels: a step blurred over a pixel, in 8-bit noise.
-const NOSE_SIGMA_PX: f64 = 0.25;
-/// Standard deviation of the cloth's outer edge, pixels: a seam whose shade differs from rail to rail.
-const CLOTH_EDGE_SIGMA_PX: f64 = 0.8;
 /// Standard deviation of a point of the rough outline, in small pixels.
 const OUTLINE_SIGMA: f64 = 1.0;
 /// Points of the rough outline that are used on each side.
 const OUTLINE_POINTS: usize = 30;
-/// Landmarks further off than this, in standard deviations, do not count in the residual: they are something else (a hand, a logo).
-const OUTLIER_SIGMA: f64 = 6.0;
-
 /// Least share of a rail's stations at which its nose must be seen.
 const MIN_RAIL_SUPPORT: f64 = 0.2;
 /// Least share over all four rails.
 const MIN_SUPPORT: f64 = 0.5;
-/// Largest root mean square misfit of the noses, metres: half of what shifts a thin contact. Larger pixels allow more, see below.
-const MAX_RESIDUAL_M: f64 = 0.003;
-/// ... and in pixels, for pictures whose pixels are large.
-const MAX_RESIDUAL_PX: f64 = 0.8;
-
-/// A camera with what speaks for it.
-struct Fit {
-    solution: Solution,
-    /// Share of stations with the nose on each rail, in the order of [`crate::table::RAILS`].
-    nose_support: [f64; 4],
-    /// Share of stations with the cloth's edge, over all rails.
-    edge_support: f64,
-    residual_m: f64,
-    residual_max_m: f64,
-    /// Metres that a pixel covers across the rails, the mean of the four.
-    metres_per_px: f64,
-}
-
-impl Fit {
-    fn support(&self) -> f64 {
-        self.nose_support.iter().sum::<f64>() / 4.0
-    }
-
-    /// What speaks for this reading: noses and cloth edges where they should be, close to their lines.
-    fn score(&self) -> f64 {
-        let weakest = self.nose_support.iter().copied().fold(1.0, f64::min);
-        self.support() + 0.5 * weakest + 0.5 * self.edge_support - 0.3 * self.residual_m / self.limit_m()
-    }
-
-    fn limit_m(&self) -> f64 {
-        MAX_RESIDUAL_M.max(MAX_RESIDUAL_PX * self.metres_per_px)
-    }
-}
-
+/// Least share of a rail's stations that some picture shows clearly at which its nose is seen: where nothing covers a rail, it has a nose.
+const MIN_AGREEMENT: f64 = 0.65;
 /// Finds the table in pictures of one camera that stands still. People may hide parts of it, and some pictures may show something
 /// else. `table` says which kind of table to look for; the cushion's width in it is only a first guess and is measured.
 ///
@@ -173,6 +118,16 @@ fn judged(fit: &Fit, table: &Table, n_pictures: usize) -> Result<Calibration, Er
                 "the surface in the middle has cushion noses on {:.0} % of its sides, {:.0} % are needed",
                 100.0 * fit.support(),
                 100.0 * MIN_SUPPORT
+            ),
+        });
+    }
+    let worst = fit.weakest_agreement();
+    if worst < MIN_AGREEMENT {
+        return Err(Error::NoTable {
+            reason: format!(
+                "the surface in the middle lacks a cushion nose along a side ({:.0} % of it has one, {:.0} % are needed)",
+                100.0 * worst,
+                100.0 * MIN_AGREEMENT
             ),
         });
     }
@@ -247,10 +202,10 @@ fn fit_region(images: &[&Image], region: &Region, table: &Table) -> Result<Optio
                     turn,
                     followed = quad.followed,
                     score = fit.score(),
-                    edge = fit.edge_support,
                     residual_mm = fit.residual_m * 1e3,
                     cushion = fit.solution.cushion_width_m,
                     nose = ?fit.nose_support,
+                    agreement = ?fit.agreement,
                     "reading"
                 );
                 if best.as_ref().is_none_or(|b| fit.score() > b.score()) {
@@ -315,142 +270,4 @@ fn rough_camera(quad: &Quad, scale: usize, turn: usize, image: &Image, table: &T
         solve_distortion: true,
     };
     solve(&landmarks, &grown, &start).ok().map(|s| s.camera)
-}
-
-/// Corrects a camera by the edges across the rails, in ever narrower strips.
-fn refined(images: &[&Image], camera: Camera, table: &Table, colour: ClothColour) -> Option<Fit> {
-    let mut start = Start {
-        camera,
-        cushion_width_m: table.cushion_width_m,
-        solve_distortion: true,
-    };
-    let mut last = None;
-    for (round, window_m) in ROUNDS_M.into_iter().enumerate() {
-        let cushion_m = CUSHION_CHECK.map(|share| share * start.cushion_width_m);
-        let check = ClothCheck {
-            colour,
-            bed_m: BED_CHECK_M,
-            cushion_m: (round > 0).then_some(cushion_m),
-        };
-        let views = read_rails(images, &start.camera, table, &check);
-        let windows = [window_m, MIN_WINDOW_PX[round]];
-        let evidence = Evidence::of(&views, windows, start.cushion_width_m);
-        let nose_support = evidence.nose_support();
-        tracing::debug!(round, ?nose_support, edge=evidence.edge_support(), mean=?evidence.noses.iter().map(|n|n.as_ref().map(|c|(c.edges.iter().map(|e|e.out_m*1e3).sum::<f64>()/c.edges.len() as f64, c.strength/c.edges.len() as f64))).collect::<Vec<_>>(), edges=?evidence.cloth_edges.iter().map(|n|n.as_ref().map(|c|(c.edges.iter().map(|e|e.out_m*1e3).sum::<f64>()/c.edges.len() as f64, c.edges.len()))).collect::<Vec<_>>(), mpp=?views.iter().map(|v|v.metres_per_px*1e3).collect::<Vec<_>>(), "round");
-        // A reading that shows noses on hardly any rail leads nowhere.
-        if nose_support.iter().filter(|s| **s < MIN_RAIL_SUPPORT).count() > 1 {
-            tracing::debug!(round, ?nose_support, "reading given up");
-            return None;
-        }
-        let landmarks = evidence.landmarks(&start.camera, table);
-        let solution = solve(&landmarks, table, &start).ok()?;
-        start = Start {
-            camera: solution.camera,
-            cushion_width_m: solution.cushion_width_m,
-            solve_distortion: true,
-        };
-        let n_nose = evidence.n_nose();
-        let nose = Solution {
-            residuals_m: solution.residuals_m[..n_nose].to_vec(),
-            residuals_sigma: solution.residuals_sigma[..n_nose].to_vec(),
-            ..solution.clone()
-        };
-        let (residual_m, residual_max_m) = nose.misfit_m(OUTLIER_SIGMA);
-        last = Some(Fit {
-            solution,
-            nose_support,
-            edge_support: evidence.edge_support(),
-            residual_m,
-            residual_max_m,
-            metres_per_px: views.iter().map(|v| v.metres_per_px).sum::<f64>() / 4.0,
-        });
-    }
-    last
-}
-
-/// The courses of the noses and of the cloth's outer edge along the rails.
-struct Evidence<'a> {
-    views: &'a [RailView],
-    noses: Vec<Option<Course>>,
-    cloth_edges: Vec<Option<Course>>,
-}
-
-impl<'a> Evidence<'a> {
-    fn of(views: &'a [RailView], [window_m, window_px]: [f64; 2], cushion_m: f64) -> Self {
-        let window_of = |view: &RailView| window_m.max((window_px * view.metres_per_px).min(MAX_WINDOW_M));
-        let tolerance_m = |view: &RailView| (COURSE_TOLERANCE_PX * view.metres_per_px).max(COURSE_TOLERANCE_M);
-        let noses = views
-            .iter()
-            .map(|view| {
-                let window_m = window_of(view);
-                let mut edges = view.edges(-window_m, window_m, MIN_CONTRAST);
-                edges.retain(|e| e.contrast > 0.0);
-                course(&edges, view.stations.len(), tolerance_m(view))
-            })
-            .collect();
-        // Cloth may be brighter or darker than the wood or the seam, but it is the same on all rails.
-        let of_sign = |sign: f64| -> Vec<Option<Course>> {
-            views
-                .iter()
-                .map(|view| {
-                    let window_m = window_of(view);
-                    let mut edges = view.edges(cushion_m - window_m, cushion_m + window_m, MIN_CONTRAST);
-                    edges.retain(|e| e.contrast * sign > 0.0);
-                    course(&edges, view.stations.len(), tolerance_m(view))
-                })
-                .collect()
-        };
-        let strength = |courses: &[Option<Course>]| courses.iter().flatten().map(|c| c.strength).sum::<f64>();
-        let (rising, falling) = (of_sign(1.0), of_sign(-1.0));
-        let cloth_edges = if strength(&rising) > strength(&falling) {
-            rising
-        } else {
-            falling
-        };
-        Self {
-            views,
-            noses,
-            cloth_edges,
-        }
-    }
-
-    fn nose_support(&self) -> [f64; 4] {
-        std::array::from_fn(|i| {
-            let seen = self.noses.get(i).and_then(Option::as_ref).map_or(0, |c| c.edges.len());
-            let of = self.views.get(i).map_or(1, |v| v.stations.len().max(1));
-            seen as f64 / of as f64
-        })
-    }
-
-    fn n_nose(&self) -> usize {
-        self.noses.iter().flatten().map(|c| c.edges.len()).sum()
-    }
-
-    fn edge_support(&self) -> f64 {
-        let seen: usize = self.cloth_edges.iter().flatten().map(|c| c.edges.len()).sum();
-        let of: usize = self.views.iter().map(|v| v.stations.len()).sum();
-        seen as f64 / of.max(1) as f64
-    }
-
-    /// Noses first, then cloth edges.
-    fn landmarks(&self, camera: &Camera, table: &Table) -> Vec<Landmark> {
-        let on = |courses: &[Option<Course>], target: fn(Rail) -> Target, sigma_px: f64| -> Vec<Landmark> {
-            self.views
-                .iter()
-                .zip(courses)
-                .filter_map(|(view, course)| Some((view.rail, course.as_ref()?)))
-                .flat_map(|(rail, course)| course.edges.iter().map(move |e| (rail, *e)))
-                .filter_map(|(rail, e)| {
-                    Some(Landmark {
-                        at: rail_pixel(camera, table, rail, e.along, e.out_m)?,
-                        target: target(rail),
-                        sigma_px,
-                    })
-                })
-                .collect()
-        };
-        let mut landmarks = on(&self.noses, Target::Nose, NOSE_SIGMA_PX);
-        landmarks.extend(on(&self.cloth_edges, Target::ClothEdge, CLOTH_EDGE_SIGMA_PX));
-        landmarks
-    }
 }

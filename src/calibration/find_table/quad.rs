@@ -2,11 +2,14 @@
 
 use nalgebra::{Matrix2, Point2, Vector2};
 
-/// A line: unit normal and its distance from the origin.
+/// A line that may bend: unit normal, distance from the origin, and how far it bends away along the normal by the square of the
+/// distance from `middle`.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     normal: Vector2<f64>,
     distance: f64,
+    bend: f64,
+    middle: Point2<f64>,
 }
 
 /// A four-sided figure: corners in order around it (clockwise in the picture), and the outline's points near each side
@@ -19,8 +22,14 @@ pub(super) struct Quad {
     pub(super) followed: f64,
 }
 
-/// How far a side may bend away from a straight line, as a share of the outline's extent: distortion of wide lenses.
-const BEND_SHARE: f64 = 0.012;
+/// How far a side's middle may lie from the straight line through its ends, as a share of the outline's extent: distortion of wide lenses.
+const BEND_SHARE: f64 = 0.016;
+/// Bends that are tried between none and that, on each side.
+const BENDS: i32 = 4;
+/// The outline follows a side where it is within this many pixels of it: it is made of whole pixels, roughened by noise.
+const FOLLOW_PX: f64 = 1.6;
+/// Points of the outline that count, about: more do not make a side clearer.
+const COUNTED_POINTS: usize = 500;
 /// Lines that are tried at most: a table has four sides, people and graphics add some.
 const MAX_LINES: usize = 9;
 /// Least share of the outline that a line must follow to be tried.
@@ -37,16 +46,14 @@ pub(super) fn quads(outline: &[(f64, f64)]) -> Vec<Quad> {
     ) else {
         return Vec::new();
     };
-    let extent = (hi - lo).norm();
-    let bend = (BEND_SHARE * extent).max(1.5);
-    let lines = lines(&points, bend);
+    let lines = lines(&points, lo + (hi - lo) / 2.0, (hi - lo).norm());
     let mut found: Vec<(f64, Quad)> = Vec::new();
     for a in 0..lines.len() {
         for b in a + 1..lines.len() {
             for c in b + 1..lines.len() {
                 for d in c + 1..lines.len() {
                     let sides = [lines[a], lines[b], lines[c], lines[d]];
-                    if let Some((score, quad)) = quad_of(sides, &points, lo, hi, bend) {
+                    if let Some((score, quad)) = quad_of(sides, &points, lo, hi) {
                         found.push((score, quad));
                     }
                 }
@@ -57,83 +64,74 @@ pub(super) fn quads(outline: &[(f64, f64)]) -> Vec<Quad> {
     found.into_iter().take(MAX_QUADS).map(|(_, q)| q).collect()
 }
 
-/// Straight parts of the outline: the line that most points follow, then the next among the others, and so on.
-fn lines(points: &[Point2<f64>], bend: f64) -> Vec<Line> {
+/// Sides of the outline: the line that most points follow, then the next among the others, and so on.
+fn lines(points: &[Point2<f64>], middle: Point2<f64>, extent: f64) -> Vec<Line> {
     let n = points.len();
-    let mut free: Vec<bool> = vec![true; n];
     let mut lines = Vec::new();
     if n < 48 {
         return lines;
     }
+    let mut free: Vec<Point2<f64>> = points.iter().copied().step_by(n.div_ceil(COUNTED_POINTS)).collect();
+    let all = free.len();
+    // A bend of `k` px^-1 lifts the ends of a side of the outline's extent by k (extent / 2)^2.
+    let bend_of = |i: i32| f64::from(i) / f64::from(BENDS) * BEND_SHARE * extent / (extent * extent / 4.0);
+    let bends: Vec<f64> = (-BENDS..=BENDS).map(bend_of).collect();
     while lines.len() < MAX_LINES {
         let mut best: Option<(usize, Line)> = None;
         for i in (0..n).step_by(n / 48) {
             for gap in [n / 24, n / 12, n / 6] {
                 let (p, q) = (points[i], points[(i + gap) % n]);
-                let Some(line) = line_through(p, q) else {
-                    continue;
-                };
-                let count = points
-                    .iter()
-                    .zip(&free)
-                    .filter(|(p, f)| **f && line.off(**p).abs() <= bend)
-                    .count();
-                if best.is_none_or(|(most, _)| count > most) {
-                    best = Some((count, line));
+                for bend in &bends {
+                    let Some(line) = line_through(p, q, *bend, middle) else {
+                        continue;
+                    };
+                    let count = free.iter().filter(|p| line.off(**p).abs() <= FOLLOW_PX).count();
+                    if best.is_none_or(|(most, _)| count > most) {
+                        best = Some((count, line));
+                    }
                 }
             }
         }
         let Some((count, line)) = best else {
             break;
         };
-        if (count as f64) < MIN_LINE_SHARE * n as f64 {
+        if (count as f64) < MIN_LINE_SHARE * all as f64 {
             break;
         }
-        let near: Vec<Point2<f64>> = points
-            .iter()
-            .zip(&free)
-            .filter(|(p, f)| **f && line.off(**p).abs() <= bend)
-            .map(|(p, _)| *p)
-            .collect();
-        let line = fitted(&near).unwrap_or(line);
-        for (p, f) in points.iter().zip(&mut free) {
-            *f &= line.off(*p).abs() > bend;
-        }
+        free.retain(|p| line.off(*p).abs() > 2.0 * FOLLOW_PX);
         lines.push(line);
     }
     lines
 }
 
 impl Line {
+    /// Signed distance of a point, positive along the normal.
     fn off(&self, p: Point2<f64>) -> f64 {
-        self.normal.dot(&p.coords) - self.distance
+        let along = self.normal.perp(&(p - self.middle));
+        self.normal.dot(&p.coords) - self.distance - self.bend * along * along
     }
 }
 
-fn line_through(p: Point2<f64>, q: Point2<f64>) -> Option<Line> {
+/// The line through two points with a given bend.
+fn line_through(p: Point2<f64>, q: Point2<f64>, bend: f64, middle: Point2<f64>) -> Option<Line> {
     let d = q - p;
-    (d.norm() > 1.0).then(|| {
-        let normal = Vector2::new(-d.y, d.x).normalize();
-        Line {
-            normal,
-            distance: normal.dot(&p.coords),
-        }
-    })
-}
-
-/// Total least squares.
-fn fitted(points: &[Point2<f64>]) -> Option<Line> {
-    if points.len() < 2 {
+    if d.norm() <= 1.0 {
         return None;
     }
-    let mean = points.iter().map(|p| p.coords).sum::<Vector2<f64>>() / points.len() as f64;
-    let spread: Matrix2<f64> = points.iter().map(|p| (p.coords - mean) * (p.coords - mean).transpose()).sum();
-    let eigen = spread.symmetric_eigen();
-    let least = if eigen.eigenvalues[0] < eigen.eigenvalues[1] { 0 } else { 1 };
-    let normal = eigen.eigenvectors.column(least).into_owned();
-    Some(Line {
+    // The chord of a bent line is turned against its tangent at the middle; one correction is enough for small bends.
+    let straight = Vector2::new(-d.y, d.x).normalize();
+    let (a, b) = (straight.perp(&(p - middle)), straight.perp(&(q - middle)));
+    let along = Vector2::new(-straight.y, straight.x);
+    let normal = (straight + along * (bend * (a + b))).normalize();
+    let line = Line {
         normal,
-        distance: normal.dot(&mean),
+        distance: 0.0,
+        bend,
+        middle,
+    };
+    Some(Line {
+        distance: f64::midpoint(line.off(p), line.off(q)),
+        ..line
     })
 }
 
@@ -143,11 +141,16 @@ fn meet(a: Line, b: Line) -> Option<Point2<f64>> {
     if m.determinant().abs() < 0.17 {
         return None;
     }
-    m.try_inverse()
-        .map(|inverse| Point2::from(inverse * Vector2::new(a.distance, b.distance)))
+    let inverse = m.try_inverse()?;
+    let mut corner = Point2::from(inverse * Vector2::new(a.distance, b.distance));
+    // Bends are small: each round gains a digit.
+    for _ in 0..3 {
+        corner -= inverse * Vector2::new(a.off(corner), b.off(corner));
+    }
+    Some(corner)
 }
 
-fn quad_of(sides: [Line; 4], points: &[Point2<f64>], lo: Point2<f64>, hi: Point2<f64>, bend: f64) -> Option<(f64, Quad)> {
+fn quad_of(sides: [Line; 4], points: &[Point2<f64>], lo: Point2<f64>, hi: Point2<f64>) -> Option<(f64, Quad)> {
     // Each side must have the outline's middle on one side; sort them by the direction in which they lie from it.
     let middle = lo + (hi - lo) / 2.0;
     let mut sides = sides.map(|s| {
@@ -155,6 +158,8 @@ fn quad_of(sides: [Line; 4], points: &[Point2<f64>], lo: Point2<f64>, hi: Point2
             Line {
                 normal: -s.normal,
                 distance: -s.distance,
+                bend: -s.bend,
+                ..s
             }
         } else {
             s
@@ -192,7 +197,7 @@ fn quad_of(sides: [Line; 4], points: &[Point2<f64>], lo: Point2<f64>, hi: Point2
             .iter()
             .filter(|p| {
                 let t = (**p - a).dot(&along);
-                sides[i].off(**p).abs() <= bend && t > 0.03 * length && t < 0.97 * length
+                sides[i].off(**p).abs() <= FOLLOW_PX && t > 0.03 * length && t < 0.97 * length
             })
             .map(|p| p + sides[i].normal * 0.5)
             .collect()
@@ -209,7 +214,11 @@ fn quad_of(sides: [Line; 4], points: &[Point2<f64>], lo: Point2<f64>, hi: Point2
         followed += share / 4.0;
     }
     // A figure is better the more the outline follows it and the less of the outline lies outside.
-    let outside = points.iter().filter(|p| sides.iter().any(|s| s.off(**p) > bend)).count() as f64 / points.len() as f64;
+    let outside = points
+        .iter()
+        .filter(|p| sides.iter().any(|s| s.off(**p) > 2.0 * FOLLOW_PX))
+        .count() as f64
+        / points.len() as f64;
     let enclosing = (hi - lo).x * (hi - lo).y;
     let score = followed - outside + 0.2 * (area / enclosing.max(1.0)).min(1.0);
     Some((

@@ -7,5 +7,7 @@ pub mod carom;
 pub mod facts;
 pub mod lag;
 pub mod pool;
+mod pool_stroke;
 pub mod respot;
 pub mod sheet;
+pub mod spotting;
