@@ -73,7 +73,7 @@ fn met(row: &Row) -> String {
         "nothing".clone_into(&mut text);
     }
     let flags = row.flags.iter().map(|flag| format!(" [{}]", flag.name().replace('_', " ")));
-    text + &flags.collect::<String>()
+    (text + &flags.collect::<String>()).trim_start().to_owned()
 }
 
 fn ruling(ruling: &Ruling) -> String {
