@@ -38,7 +38,8 @@ pub enum Command {
     Calibrate(Calibrate),
     /// The rules engine alone.
     #[command(after_help = "Example:\n  cuemark rule --match result/match.jsonl\n  \
-        cuemark rule --shot 'W! W-R W|left W|head W|right W-Y'")]
+        cuemark rule --shot 'W! W-R W|left W|head W|right W-Y'\n  \
+        cuemark rule --cases fixtures/rules/CASES.jsonl")]
     Rule(Rule),
     /// Burn rings, trails, rail counter and rulings into the recording of an analysed match.
     #[command(after_help = "Example:\n  cuemark overlay result --out match_overlay.mp4")]
@@ -100,10 +101,13 @@ pub struct Calibrate {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Corners(pub [(f64, f64); 4]);
 
-/// Options of `rule`; one of the two.
+/// Options of `rule`; one of the three.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct Rule {
+    /// Run executable cases (JSON lines) and say which fail.
+    #[arg(long, value_name = "FILE")]
+    pub cases: Option<PathBuf>,
     /// Rule anew on the shots of a match.jsonl.
     #[arg(long = "match", value_name = "FILE")]
     pub match_log: Option<PathBuf>,

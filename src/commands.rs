@@ -15,7 +15,7 @@ use cuemark::events::notation;
 use cuemark::pipeline::analyse::{self, Done, Job};
 use cuemark::pipeline::burn::{self, Burn};
 use cuemark::pipeline::progress::Screen;
-use cuemark::rules::{MatchScorer, MatchSetup};
+use cuemark::rules::{MatchScorer, MatchSetup, cases};
 use cuemark::sinks::{Sink, folder, result, shot_table, summary};
 use cuemark::space::ImagePoint;
 use cuemark::table::Table;
@@ -188,6 +188,13 @@ pub fn calibrate(args: &cli::Calibrate) -> Outcome {
 }
 
 pub fn rule(args: &cli::Rule) -> Outcome {
+    if let Some(path) = &args.cases {
+        let file = fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let mut stdout = std::io::stdout().lock();
+        let (_, n_failed) = cases::run_cases(std::io::BufReader::new(file), &mut stdout)
+            .with_context(|| format!("cannot run the cases in {}", path.display()))?;
+        return Ok(n_failed == 0);
+    }
     let (shots, setup, table) = match (&args.match_log, &args.shot) {
         (Some(path), _) => {
             let recorded = result::read_match(path)?;
@@ -207,7 +214,7 @@ pub fn rule(args: &cli::Rule) -> Outcome {
             let shot = notation::parse(shot).with_context(|| format!("'{shot}' is not a shot"))?;
             (vec![shot], MatchSetup::default(), Table::CAROM)
         }
-        (None, None) => anyhow::bail!("nothing to rule on; give --match or --shot"),
+        (None, None) => anyhow::bail!("nothing to rule on; give --cases, --match or --shot"),
     };
     let mut scorer = MatchScorer::new(&table, &setup);
     let speaker = Speaker::new();

@@ -163,14 +163,14 @@ impl Scene {
     }
 }
 
-/// The cue ball's contacts and rails. Rails count until the second object ball is met, as the rules count them.
+/// The cue ball's contacts and rails: those that are likely, and those that the ruling hangs on. Rails count until the second object ball is met, as the rules count them.
 fn steps(shot: &Shot, doubtful: &[usize]) -> Vec<Step> {
     let Some(cue) = shot.cue_ball else { return Vec::new() };
     let mut met: Vec<Ball> = Vec::new();
     let mut n = 0;
     let events = shot.events().iter().enumerate();
     events
-        .filter(|(_, e)| e.kind.involves(cue))
+        .filter(|(i, e)| e.kind.involves(cue) && (e.is_likely() || doubtful.contains(i)))
         .filter_map(|(i, event)| {
             let what = match event.kind {
                 EventKind::CueStrike { .. } => Done::Struck,

@@ -21,6 +21,7 @@ use crate::sinks::trajectories::Trajectories;
 use crate::sinks::wire::{Header, Players};
 use crate::table::Table;
 use crate::text::Speaker;
+use crate::units::Timestamp;
 use crate::update::Update;
 
 /// Pictures that the table and the colours are learnt from, spread over the recording: enough that a player who leans
@@ -98,6 +99,9 @@ pub fn analyse(job: &Job, screen: &Screen, stop: &AtomicBool) -> Result<Done, Er
     let mut trajectories = Trajectories::create(&folder.partial(folder::TRAJECTORIES))?;
     let mut tally = Tally::default();
     let duration_s = recording.info().duration_s;
+    if let Some(from_s) = job.from_s {
+        recording.skip_to(Timestamp::saturating(from_s));
+    }
     let spent = {
         let progress = screen.bar(&header.source, job.to_s.or(duration_s));
         stages::run(

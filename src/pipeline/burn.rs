@@ -12,6 +12,7 @@ use crate::rules::BySeat;
 use crate::sinks::folder::{self, partial};
 use crate::sinks::wire::Header;
 use crate::sinks::{result, summary};
+use crate::units::Timestamp;
 
 /// What to burn, and where to.
 #[derive(Debug, Clone)]
@@ -69,6 +70,9 @@ fn write(job: &Burn, recording: &mut Recording, painter: &mut Painter, screen: &
     let name = job.out.file_name().unwrap_or(job.out.as_os_str()).to_string_lossy();
     let progress = screen.bar(&name, job.to_s.or(recording.info().duration_s));
     let fps = recording.info().nominal_fps;
+    if let Some(from_s) = job.from_s {
+        recording.skip_to(Timestamp::saturating(from_s));
+    }
     let mut encoder = None;
     let mut first_at = None;
     while let Some(frame) = recording.next_frame()? {
@@ -88,7 +92,7 @@ fn write(job: &Burn, recording: &mut Recording, painter: &mut Painter, screen: &
         };
         // The video starts with its first picture, wherever that lies in the recording.
         let first_at = *first_at.get_or_insert(frame.at);
-        encoder.write(picture, crate::units::Timestamp::saturating(frame.at.since(first_at)))?;
+        encoder.write(picture, Timestamp::saturating(frame.at.since(first_at)))?;
         progress.seen(frame.at);
     }
     let duration_s = recording.info().duration_s.unwrap_or(0.0);

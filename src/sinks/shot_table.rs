@@ -57,14 +57,15 @@ fn met(row: &Row) -> String {
     let mut text = row
         .met
         .iter()
-        .map(|met| {
+        .filter_map(|met| {
             let (i, name) = match met {
                 Met::Ball(i, ball) => (i, ball.to_string()),
                 Met::Rail(i, rail) => (i, rail.to_string()),
                 Met::Pocket(i, pocket) => (i, format!("pocket {pocket}")),
                 Met::LeftTable(i) => (i, "off the table".to_owned()),
             };
-            format!("{name}{}", if doubtful(i) { "?" } else { "" })
+            let told = doubtful(i) || !row.unlikely.contains(i);
+            told.then(|| format!("{name}{}", if doubtful(i) { "?" } else { "" }))
         })
         .collect::<Vec<_>>()
         .join(" › ");
@@ -72,7 +73,7 @@ fn met(row: &Row) -> String {
         "nothing".clone_into(&mut text);
     }
     let flags = row.flags.iter().map(|flag| format!(" [{}]", flag.name().replace('_', " ")));
-    text + &flags.collect::<String>()
+    (text + &flags.collect::<String>()).trim_start().to_owned()
 }
 
 fn ruling(ruling: &Ruling) -> String {

@@ -39,6 +39,8 @@ pub struct Row {
     pub cue_ball: Option<Ball>,
     /// What the cue ball met, in time order; in a lag, rails of both balls are not told.
     pub met: Vec<Met>,
+    /// Events, by index, that are less likely than not; told only when the ruling hangs on them.
+    pub unlikely: Vec<usize>,
     pub flags: Vec<ShotFlag>,
     /// The ruling that counts.
     pub ruling: Option<Ruling>,
@@ -58,12 +60,15 @@ impl Row {
                 })
                 .collect()
         });
+        let events = shot.events().iter().enumerate();
+        let unlikely = events.filter(|(_, e)| !e.is_likely()).map(|(i, _)| i).collect();
         Self {
             no: shot.no,
             kind: shot.kind,
             start: shot.start,
             cue_ball: shot.cue_ball,
             met,
+            unlikely,
             flags: shot.flags.clone(),
             ruling: None,
         }

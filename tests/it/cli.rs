@@ -392,3 +392,28 @@ fn a_shot_in_notation_is_ruled_on() {
     assert_eq!(said.code, 1);
     one_line(&said.err, &["W|top"]);
 }
+
+#[test]
+fn executable_cases_are_run_and_the_failing_ones_named() {
+    let place = Place::new();
+    let all = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/rules/CASES.jsonl")).unwrap();
+    let first = all.lines().next().unwrap();
+    let said = cuemark(&["rule", "--cases", &place.file("good.jsonl", first.as_bytes())]);
+    assert_eq!((said.code, said.out.as_str()), (0, "1 passed, 0 failed\n"));
+
+    // The same case with another expectation.
+    let mut case: Value = serde_json::from_str(first).unwrap();
+    case["expect"]["notices"] = serde_json::json!([]);
+    let said = cuemark(&["rule", "--cases", &place.file("bad.jsonl", case.to_string().as_bytes())]);
+    assert_eq!(said.code, 1, "{}", said.out);
+    assert!(
+        said.out.contains(&format!("{} failed", case["id"].as_str().unwrap())),
+        "{}",
+        said.out
+    );
+    assert!(said.out.ends_with("0 passed, 1 failed\n"), "{}", said.out);
+
+    let said = cuemark(&["rule", "--cases", &place.file("none.jsonl", b"no case\n")]);
+    assert_eq!(said.code, 1);
+    one_line(&said.err, &["none.jsonl", "line 1"]);
+}
