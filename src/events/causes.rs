@@ -342,9 +342,12 @@ impl Scene<'_> {
         let gap = c.place(t) - a.place(t);
         let sigma_v = (sq(velocity_sigma(a, t)) + sq(velocity_sigma(c, t))).sqrt();
         let sigma_p = (sq(a.place_sigma(t)) + sq(c.place_sigma(t)) + sq(0.5 * self.step_s * sigma_v)).sqrt();
+        let travel = (c.place(c.t_last) - a.place(a.t_last)).norm();
+        let by_itself = a.is_rest() && !c.is_rest() && travel > STIR_M;
+        let alone = if by_itself { PRICE_OF_STARTING_ALONE } else { 0.0 };
         Explanation {
             steps: Vec::new(),
-            price: sq(dv.norm() / sigma_v) + sq(gap.norm() / sigma_p),
+            price: sq(dv.norm() / sigma_v) + sq(gap.norm() / sigma_p) + alone,
         }
     }
 
