@@ -2,7 +2,7 @@
 //!
 //! [`Detector::new`] learns from some frames what the empty cloth looks like at every place and what colours the balls
 //! have. [`Detector::detect`] then looks at every place a ball can be at a resolution where a ball is some eight cells
-//! across ([`scan`]), and measures what may be a ball at full resolution ([`refine`]). Everything stays in the decoder's
+//! across (`scan`), and measures what may be a ball at full resolution (`refine`). Everything stays in the decoder's
 //! YUV. The result depends on the samples and on this frame alone.
 
 mod cloth;

@@ -66,6 +66,9 @@ pub(crate) struct Explanation {
 /// from a picture are good to about this (see docs/accuracy.md).
 const GEOMETRY_M: f64 = 0.003;
 
+/// The same for the distance of two balls that nearly touch, metres: what the geometry has wrong it has wrong for both.
+const BETWEEN_BALLS_M: f64 = 0.002;
+
 /// What the piecewise quadratic cannot follow, metres per second and share of the speed.
 const VELOCITY_MODEL_M_S: f64 = 0.02;
 const VELOCITY_MODEL_SHARE: f64 = 0.015;
@@ -237,7 +240,7 @@ impl Scene<'_> {
         let t = found?;
         let apart = p.place(t) - q.place(t);
         let closing = (p.velocity(t) - q.velocity(t)).dot(&apart).abs() / apart.norm().max(1e-6);
-        let sigma = (sq(p.place_sigma(t)) + sq(q.place_sigma(t)) + sq(GEOMETRY_M)).sqrt();
+        let sigma = (sq(p.place_sigma(t)) + sq(q.place_sigma(t)) + sq(BETWEEN_BALLS_M)).sqrt();
         Some((t, sigma / closing.max(1e-3)))
     }
 
@@ -517,7 +520,7 @@ impl Scene<'_> {
         let n = apart / apart.norm().max(1e-6);
         let (va, vc) = (a.velocity(t), c.velocity(t));
         let closing = (va - pa.velocity(t)).dot(&n);
-        let sigma_gap = (sq(s_here) + sq(s_there) + sq(GEOMETRY_M) + sq(t_err * closing)).sqrt();
+        let sigma_gap = (sq(s_here) + sq(s_there) + sq(BETWEEN_BALLS_M) + sq(t_err * closing)).sqrt();
         let sigma_v = (sq(velocity_sigma(a, t)) + sq(velocity_sigma(c, t))).sqrt();
         let price = PRICE_PER_EVENT
             + sq((apart.norm() - 2.0 * self.table.ball_radius_m) / sigma_gap)
@@ -557,7 +560,7 @@ impl Scene<'_> {
             let (pa, _) = self.partner(other, change.lo, change.hi)?;
             let apart = here - pa.place(t);
             let closing = (a.velocity(t) - pa.velocity(t)).norm();
-            let sigma = (sq(a.place_sigma(t)) + sq(pa.place_sigma(t)) + sq(GEOMETRY_M) + sq(own.t_err * closing)).sqrt();
+            let sigma = (sq(a.place_sigma(t)) + sq(pa.place_sigma(t)) + sq(BETWEEN_BALLS_M) + sq(own.t_err * closing)).sqrt();
             price += sq((apart.norm() - 2.0 * self.table.ball_radius_m) / sigma);
             lines.push(apart / apart.norm().max(1e-6));
         }
@@ -748,7 +751,7 @@ impl Scene<'_> {
         let n = apart / apart.norm().max(1e-6);
         let push = after - before;
         let closing = (before - pa.velocity(t)).dot(&n);
-        let sigma_gap = (sq(s_here) + sq(pa.place_sigma(t)) + sq(GEOMETRY_M) + sq(t_err * closing)).sqrt();
+        let sigma_gap = (sq(s_here) + sq(pa.place_sigma(t)) + sq(BETWEEN_BALLS_M) + sq(t_err * closing)).sqrt();
         let price = sq((apart.norm() - 2.0 * self.table.ball_radius_m) / sigma_gap)
             + Self::impulse_price(push, n, sigma_v)
             + sq(closing.max(0.0) / (sigma_v + velocity_sigma(pa, t)));
@@ -775,7 +778,7 @@ impl Scene<'_> {
 
     /// Price of a contact whose partner shows no change of its own near that time.
     pub fn lone(step: &Step) -> f64 {
-        sq(step.push.norm() / (2.0 * VELOCITY_MODEL_M_S + step.push_err))
+        sq(step.push.norm() / (VELOCITY_MODEL_M_S + 0.5 * step.push_err))
     }
 
     /// When a piece lies on the contact line of a rail within the given times.
@@ -853,7 +856,7 @@ impl Scene<'_> {
         }
         let t_strike = t_hit - travel.norm() / speed;
         let sigma_v = velocity_sigma(c, t_hit) + velocity_sigma(pc, t_hit) + IMPULSE_SHARE * 0.5 * speed;
-        let sigma_here = (sq(c.place_sigma(t_hit)) + sq(a.place_sigma(t_hit)) + sq(GEOMETRY_M) + sq(e_hit * speed)).sqrt();
+        let sigma_here = (sq(c.place_sigma(t_hit)) + sq(a.place_sigma(t_hit)) + sq(BETWEEN_BALLS_M) + sq(e_hit * speed)).sqrt();
         // The way travelled points where the ball went before the contact.
         let direction = before / speed;
         let off = travel - direction * travel.dot(&direction);

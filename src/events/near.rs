@@ -14,7 +14,7 @@ use crate::units::{Confidence, Timestamp};
 const RAIL_REACH_M: f64 = 0.0025;
 
 /// Two centres this much more than two radii apart may have touched, metres (plus two errors of their own).
-const CONTACT_REACH_M: f64 = 0.003;
+const CONTACT_REACH_M: f64 = 0.002;
 
 /// Slack when a known touch is looked for within a run of readings near a rail, seconds.
 const SLACK_S: f64 = 0.005;

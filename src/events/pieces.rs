@@ -108,6 +108,14 @@ impl Piece {
 /// of cloth is 0.15–0.25 of gravity. Keeps three readings from being explained by an acceleration no cloth can give.
 const ACCELERATION_PRIOR_M_S2: f64 = 2.0;
 
+/// Coefficients on both axes, the covariance of either axis's, and the sum of squared residuals.
+struct Fit {
+    x: Vector3<f64>,
+    y: Vector3<f64>,
+    covariance: Matrix3<f64>,
+    chi2: f64,
+}
+
 /// Sums for a weighted fit of up to three terms on two axes; time relative to the piece's first reading.
 #[derive(Clone, Copy, Default)]
 struct Sums {
@@ -137,7 +145,7 @@ impl Sums {
     }
 
     /// Coefficients, their covariance and the residual sum of squares of the fit with `terms` terms.
-    fn solve(&self, terms: usize) -> Option<(Vector3<f64>, Vector3<f64>, Matrix3<f64>, f64)> {
+    fn solve(&self, terms: usize) -> Option<Fit> {
         let s = &self.s;
         // Unused terms are pinned to zero by a unit diagonal.
         let m = match terms {
@@ -164,7 +172,7 @@ impl Sums {
             inverse[(k, k)] = 0.0;
         }
         let chi2 = (self.xx - cx.dot(&bx) - cy.dot(&by)).max(0.0);
-        chi2.is_finite().then_some((cx, cy, inverse, chi2))
+        chi2.is_finite().then_some(Fit { x: cx, y: cy, covariance: inverse, chi2 })
     }
 }
 
@@ -186,8 +194,8 @@ fn cheapest(sums: &Sums) -> Option<(f64, usize)> {
     // A single reading can only be a place; two can be a place or a line.
     let most = sums.n.min(3);
     for terms in 1..=most {
-        let Some((_, _, _, chi2)) = sums.solve(terms) else { continue };
-        let price = chi2 + PRICE_PER_PARAMETER * (2 * terms) as f64;
+        let Some(fit) = sums.solve(terms) else { continue };
+        let price = fit.chi2 + PRICE_PER_PARAMETER * (2 * terms) as f64;
         if best.is_none_or(|b| price < b.0) {
             best = Some((price, terms));
         }
@@ -204,7 +212,7 @@ pub(crate) fn fit(points: &[Point], first: usize, last: usize, terms: usize) -> 
         sums.add(p, origin, place0);
     }
     let terms = terms.min(last - first + 1);
-    let (mut x, mut y, covariance, chi2) = sums.solve(if terms == 1 { 1 } else { 3 })?;
+    let Fit { mut x, mut y, covariance, chi2 } = sums.solve(if terms == 1 { 1 } else { 3 })?;
     x[0] += place0.x;
     y[0] += place0.y;
     let (t_first, t_last) = (points[first].t, points[last].t);

@@ -141,12 +141,9 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
         let ball = account.change.ball;
         if tracing::enabled!(tracing::Level::TRACE) {
             let describe = |e: &Explanation| {
-                format!("{}", if std::ptr::eq(e, chosen) { "*" } else { "" })
-                    + &format!(
-                        "{:.1} {:?}",
-                        e.price,
-                        e.steps.iter().map(|s| (&s.what, s.t)).collect::<Vec<_>>()
-                    )
+                let mark = if std::ptr::eq(e, chosen) { "*" } else { "" };
+                let steps: Vec<_> = e.steps.iter().map(|s| (&s.what, s.t)).collect();
+                format!("{mark}{:.1} {steps:?}", e.price)
             };
             let top: Vec<String> = account.explanations.iter().take(4).map(describe).collect();
             tracing::trace!(%ball, lo = account.change.lo, hi = account.change.hi, strike, ?top, "change");
@@ -158,7 +155,7 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
                 kind,
                 place: Some(table_point(step.place)),
                 t_err_s: step.t_err,
-                confidence: settlement.confidence(k, &kind),
+                confidence: settlement.confidence(k, kind),
             });
         }
         let moving = !account.change.before.is_rest() || !account.change.after.is_rest();
@@ -242,7 +239,7 @@ fn unsure_orders(events: &[Event], settlement: &Settlement) -> Vec<(usize, usize
                 continue;
             }
             let p = settlement
-                .order(&a.kind, &b.kind, a.at.secs())
+                .order(a.kind, b.kind, a.at.secs())
                 .unwrap_or_else(|| normal_cdf(apart / sigma));
             if (1.0 - SURE_ORDER..SURE_ORDER).contains(&p) {
                 out.push((i, j, Confidence::new(p)));

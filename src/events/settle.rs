@@ -288,27 +288,27 @@ impl Group {
 
 impl Settlement {
     /// Probability that `a` came before `b`, when one ball's path was explained by both within one change.
-    pub fn order(&self, a: &EventKind, b: &EventKind, near: f64) -> Option<f64> {
+    pub fn order(&self, a: EventKind, b: EventKind, near: f64) -> Option<f64> {
         let told = |g: &&Group| {
             let close = g
                 .rivals
                 .get(a)
                 .and_then(|r| r.told.as_ref())
                 .is_some_and(|s| (s.t - near).abs() < ORDER_REACH_S);
-            close && (g.orders.contains_key(&(*a, *b)) || g.orders.contains_key(&(*b, *a)))
+            close && (g.orders.contains_key(&(a, b)) || g.orders.contains_key(&(b, a)))
         };
         let group = self.groups.iter().find(told)?;
-        let price = |x: &EventKind, y: &EventKind| group.orders.get(&(*x, *y)).copied().unwrap_or(UNEXPLAINED_PRICE * 2.0);
+        let price = |x: EventKind, y: EventKind| group.orders.get(&(x, y)).copied().unwrap_or(UNEXPLAINED_PRICE * 2.0);
         Some(group.odds(price(a, b), price(b, a)))
     }
 
     /// How sure an event of an account is.
-    pub fn confidence(&self, account: usize, kind: &EventKind) -> Confidence {
+    pub fn confidence(&self, account: usize, kind: EventKind) -> Confidence {
         if matches!(kind, EventKind::CueStrike { .. }) {
             return Confidence::new(self.strike_confidence);
         }
         let group = self.groups.iter().find(|g| g.cluster.contains(&account));
-        let p = group.and_then(|g| g.rivals.get(kind).map(|r| g.probability(r)));
+        let p = group.and_then(|g| g.rivals.get(&kind).map(|r| g.probability(r)));
         Confidence::new(p.unwrap_or(0.5))
     }
 

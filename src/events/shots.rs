@@ -12,7 +12,7 @@ use crate::observation::FrameObservations;
 use crate::track::{Reading, readings_of_stretch};
 use crate::units::Timestamp;
 
-/// Rest is judged over this long, seconds: WHO_SEES asks for 0.3–0.5 s below the threshold.
+/// Rest is judged over this long, seconds: a referee wants 0.3–0.5 s below the threshold.
 const REST_WINDOW_S: f64 = 0.4;
 
 /// Below this speed a ball counts as at rest, metres per second. A rolling ball loses some 0.1 m/s each second, so it is

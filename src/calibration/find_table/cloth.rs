@@ -92,8 +92,8 @@ impl Small {
             height,
             scale,
             y: shrink(image.y(), scale, width, height),
-            u: calmed(shrink(image.u(), scale / 2, width, height), width, height)?,
-            v: calmed(shrink(image.v(), scale / 2, width, height), width, height)?,
+            u: calmed(&shrink(image.u(), scale / 2, width, height), width, height)?,
+            v: calmed(&shrink(image.v(), scale / 2, width, height), width, height)?,
             black: black_level(image),
         })
     }
@@ -249,8 +249,8 @@ fn morphology(from: &impl ToInputArray, to: &mut Mat, operation: i32, edge_px: i
 }
 
 /// Median over a small square: low bitrates leave blotches of colour.
-fn calmed(plane: Vec<u8>, width: usize, height: usize) -> opencv::Result<Vec<u8>> {
-    let noisy = Mat::new_rows_cols_with_data(height as i32, width as i32, &plane)?;
+fn calmed(plane: &[u8], width: usize, height: usize) -> opencv::Result<Vec<u8>> {
+    let noisy = Mat::new_rows_cols_with_data(height as i32, width as i32, plane)?;
     let mut out = Mat::default();
     imgproc::median_blur(&noisy, &mut out, CALMING_PX)?;
     Ok(out.data_typed::<u8>()?.to_vec())

@@ -44,7 +44,6 @@ impl Station {
 
 /// Everything that was read across one rail.
 pub(super) struct RailView {
-    pub(super) rail: Rail,
     pub(super) stations: Vec<Station>,
     /// Metres from one sample to the next.
     pub(super) step_m: f64,
@@ -139,12 +138,12 @@ pub(super) fn read_rail(
     let stations: Vec<Station> = (0..count)
         .filter_map(|i| {
             let along = span * (2.0 * (i as f64 + 0.5) / count as f64 - 1.0);
-            let side_pocket = table.has_pockets && length_m == table.length_m && (along * length_m / 2.0).abs() < POCKET_MARGIN_M;
+            let side_pocket = table.has_pockets && matches!(rail, Rail::Left | Rail::Right) && (along * length_m / 2.0).abs() < POCKET_MARGIN_M;
             if side_pocket {
                 return None;
             }
             // Over 22 cm a picture is straight to far less than a pixel's hundredth: three points make the line.
-            let ends = [READ_FROM_M, READ_TO_M, (READ_FROM_M + READ_TO_M) / 2.0];
+            let ends = [READ_FROM_M, READ_TO_M, f64::midpoint(READ_FROM_M, READ_TO_M)];
             let [a, b, m] = ends.map(|out| rail_pixel(camera, table, rail, along, out));
             let (a, b, m) = (a?, b?, m?);
             // Parabola through the three pixels.
@@ -180,9 +179,8 @@ pub(super) fn read_rail(
             Some(Station { along, light: values })
         })
         .collect();
-    let stations = if look.smooth { smoothed(stations) } else { stations };
+    let stations = if look.smooth { smoothed(&stations) } else { stations };
     RailView {
-        rail,
         stations,
         step_m,
         metres_per_px,
@@ -190,7 +188,7 @@ pub(super) fn read_rail(
 }
 
 /// Each station averaged with its two neighbours, where they are clear.
-fn smoothed(stations: Vec<Station>) -> Vec<Station> {
+fn smoothed(stations: &[Station]) -> Vec<Station> {
     let mean = |n: usize| {
         let near = &stations[n.saturating_sub(1)..(n + 2).min(stations.len())];
         let own = &stations[n];
