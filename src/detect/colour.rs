@@ -86,7 +86,7 @@ const CLOTH_SCALE: std::ops::RangeInclusive<f32> = 0.3..=1.17;
 /// Relative spread of the light on a ball: its lower limb is darker than its top.
 const SHADING: f32 = 0.25;
 /// Brightness of a ball's middle against the learnt colour: from a player's shadow to the place under a lamp.
-const BALL_SCALE: std::ops::RangeInclusive<f32> = 0.45..=1.5;
+const BALL_SCALE: std::ops::RangeInclusive<f32> = 0.55..=1.5;
 /// Squared distance in spreads within which a sample is cloth, and within which it is a ball (3 and 3.5 deviations).
 const CLOTH_LIMIT: f32 = 9.0;
 const BALL_LIMIT: f32 = 12.0;
@@ -138,6 +138,16 @@ impl Palette {
             let d = colour.minus(ball.scaled(scale.clamp(*BALL_SCALE.start(), *BALL_SCALE.end())));
             f64::from(d.dot(d, BALL_SPREAD).sqrt())
         })
+    }
+
+    /// Whether balls of `kind` come with spots of the colour of `other`: red ones on white and yellow, white ones on red.
+    pub fn may_be_spot(&self, kind: u8, other: u8) -> bool {
+        let ball = |k: u8| self.kinds.get(usize::from(k)).map(|&(ball, _)| ball);
+        match (ball(kind), ball(other)) {
+            (Some(Ball::White | Ball::Yellow), Some(Ball::Red)) => true,
+            (Some(Ball::Red), Some(other)) => other == Ball::White,
+            _ => false,
+        }
     }
 
     /// Distance between a kind's colour and the cloth's, deviations of a ball's colour.

@@ -325,7 +325,7 @@ impl Scene<'_> {
                     if k == candidate.kind {
                         own += share;
                         n_own += 1.0;
-                    } else {
+                    } else if self.palette.may_be_spot(candidate.kind, k) {
                         spots += share;
                     }
                 }
