@@ -16,7 +16,7 @@ const HEAD_BYTES: usize = 512;
 pub(super) enum Container {
     /// MP4, MOV, 3GP (ISO/IEC 14496-12).
     IsoMedia,
-    /// Matroska, WebM (RFC 9559).
+    /// Matroska, `WebM` (RFC 9559).
     Matroska,
     /// AVI (RIFF).
     Avi,
@@ -46,6 +46,8 @@ pub(super) struct Shape {
     pub bytes: u64,
     /// False only when the kind needs an index to be decoded at all and has none.
     pub has_index: bool,
+    /// Whether the index comes in pieces, so that the length at the front is not the whole.
+    pub is_fragmented: bool,
     /// Bytes that the structure promises and the file does not hold.
     pub missing_bytes: u64,
 }
@@ -61,13 +63,15 @@ pub(super) fn inspect(file: &mut File) -> io::Result<Shape> {
         container,
         bytes,
         has_index: true,
+        is_fragmented: false,
         missing_bytes: 0,
     };
     let promised = match container {
         Container::IsoMedia => {
-            let (end, has_index) = walk_iso(file, bytes)?;
-            shape.has_index = has_index;
-            end
+            let walk = walk_iso(file, bytes)?;
+            shape.has_index = walk.has_index;
+            shape.is_fragmented = walk.is_fragmented;
+            Some(walk.end)
         }
         Container::Matroska => matroska_end(&head),
         Container::Avi => walk_riff(file, bytes)?,
@@ -109,10 +113,21 @@ fn be32(b: &[u8]) -> u64 {
     b.iter().take(4).fold(0, |n, &x| n << 8 | u64::from(x))
 }
 
-/// End that the outermost boxes promise, and whether a `moov` lies wholly inside the file.
-fn walk_iso(file: &mut File, bytes: u64) -> io::Result<(Option<u64>, bool)> {
-    let (mut at, mut has_index) = (0u64, false);
+/// What the outermost boxes of an ISO file say.
+#[derive(Default)]
+struct IsoWalk {
+    /// Where the last box ends, or says that it does.
+    end: u64,
+    /// Whether a `moov` lies wholly inside the file.
+    has_index: bool,
+    /// Whether there is a `moof`.
+    is_fragmented: bool,
+}
+
+fn walk_iso(file: &mut File, bytes: u64) -> io::Result<IsoWalk> {
+    let mut walk = IsoWalk::default();
     for _ in 0..MAX_BOXES {
+        let at = walk.end;
         let mut header = [0u8; 8];
         if at >= bytes || !read_at(file, at, &mut header)? {
             break;
@@ -133,10 +148,11 @@ fn walk_iso(file: &mut File, bytes: u64) -> io::Result<(Option<u64>, bool)> {
         let Some(end) = at.checked_add(size).filter(|_| size >= 8) else {
             break;
         };
-        has_index |= &header[4..] == b"moov" && end <= bytes;
-        at = end;
+        walk.has_index |= &header[4..] == b"moov" && end <= bytes;
+        walk.is_fragmented |= &header[4..] == b"moof";
+        walk.end = end;
     }
-    Ok((Some(at), has_index))
+    Ok(walk)
 }
 
 /// End of the Segment element, when its size is written.
@@ -163,7 +179,7 @@ fn vint(b: &[u8]) -> Option<(Option<u64>, usize)> {
     Some(((value != all_ones).then_some(value), n))
 }
 
-/// End that the RIFF chunks promise (large files are several chunks, the OpenDML extension).
+/// End that the RIFF chunks promise (large files are several chunks, the `OpenDML` extension).
 fn walk_riff(file: &mut File, bytes: u64) -> io::Result<Option<u64>> {
     let mut at = 0u64;
     for _ in 0..MAX_BOXES {

@@ -79,15 +79,10 @@ pub enum Error {
         codec: String,
     },
     /// A video track from which not one picture decodes.
-    #[error(
-        "{}: the video track holds no frame that can be decoded ({damaged_packets} damaged packets); copy or record it again",
-        path.display()
-    )]
+    #[error("{}: the video track holds no frame that can be decoded; copy or record it again", path.display())]
     NoFrames {
         /// The path as given.
         path: PathBuf,
-        /// Packets that the decoder refused.
-        damaged_packets: u64,
     },
     /// Pixels in a form that cannot be brought to 8-bit YUV 4:2:0.
     #[error("{}: pictures of format {format} cannot be converted ({source}); convert the file to 8-bit H.264", path.display())]

@@ -115,12 +115,16 @@ impl CaptureReport {
     }
 
     pub(super) fn doubt(&mut self, from: Timestamp, to: Timestamp, reason: Reason) {
-        let full = self.doubtful.len() >= MAX_DOUBTFUL;
+        let is_full = self.doubtful.len() >= MAX_DOUBTFUL;
         match self.doubtful.last_mut() {
-            Some(last) if full || (last.reason == reason && from <= last.to) => {
+            Some(last) if is_full || (last.reason == reason && last.from <= from && from <= last.to) => {
                 last.to = last.to.max(to);
             }
-            _ => self.doubtful.push(Doubtful { from, to, reason }),
+            _ => {
+                // damage is known to be over only at its end, after gaps inside it
+                let place = self.doubtful.partition_point(|d| d.from <= from);
+                self.doubtful.insert(place, Doubtful { from, to, reason });
+            }
         }
     }
 
@@ -134,19 +138,22 @@ impl CaptureReport {
             missing_bytes,
         }) = self.truncated
         {
+            let what = if missing_bytes > 0 {
+                "cut off"
+            } else {
+                "shorter than its header says"
+            };
+            let advice = "what could be read is used, copy the file again for the rest";
             lines.push(match expected_s {
                 Some(expected_s) if expected_s > read_s => {
                     let missing_s = expected_s - read_s;
                     let percent = 100.0 * missing_s / expected_s;
                     format!(
-                        "{path}: cut off: {read_s:.1} s of {expected_s:.1} s could be read, {missing_s:.1} s ({percent:.0} %) are missing; \
-                         what could be read is used, copy the file again for the rest"
+                        "{path}: {what}: {read_s:.1} s of {expected_s:.1} s could be read, {missing_s:.1} s ({percent:.0} %) are missing; \
+                         {advice}"
                     )
                 }
-                _ => format!(
-                    "{path}: cut off: {read_s:.1} s could be read, at least {missing_bytes} bytes are missing; \
-                     what could be read is used, copy the file again for the rest"
-                ),
+                _ => format!("{path}: {what}: {read_s:.1} s could be read, at least {missing_bytes} bytes are missing; {advice}"),
             });
         }
         if let Some(SizeChange { at, from, to }) = self.size_change {
@@ -173,6 +180,12 @@ impl CaptureReport {
                 self.stretches(Reason::Gap)
             ));
         }
+        if self.stretches(Reason::ClockReset) > 0 {
+            lines.push(format!(
+                "{path}: its clock is set back {} times; rulings that depend on these places go to review",
+                self.stretches(Reason::ClockReset)
+            ));
+        }
         if self.dropped_bad_time > 0 {
             lines.push(format!(
                 "{path}: {} frames left out because their time does not come after the frame before; the rest is used",
@@ -190,5 +203,58 @@ impl CaptureReport {
 
     fn stretches(&self, reason: Reason) -> usize {
         self.doubtful.iter().filter(|d| d.reason == reason).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(secs: f64) -> Timestamp {
+        Timestamp::saturating(secs)
+    }
+
+    #[test]
+    fn stretches_are_in_time_order_and_joined_where_they_touch() {
+        let mut report = CaptureReport::new("a.mp4".into());
+        report.doubt(at(2.0), at(2.5), Reason::Gap);
+        report.doubt(at(1.0), at(3.0), Reason::Damaged);
+        report.doubt(at(3.5), at(4.0), Reason::Gap);
+        report.doubt(at(4.0), at(4.5), Reason::Gap);
+        let stretches: Vec<_> = report
+            .doubtful
+            .iter()
+            .map(|d| (d.from.secs(), d.to.secs(), d.reason))
+            .collect();
+        let expected = [(1.0, 3.0, Reason::Damaged), (2.0, 2.5, Reason::Gap), (3.5, 4.5, Reason::Gap)];
+        assert_eq!(stretches, expected);
+    }
+
+    #[test]
+    fn too_many_stretches_are_merged_not_forgotten() {
+        let mut report = CaptureReport::new("a.mp4".into());
+        for i in 0..2 * MAX_DOUBTFUL {
+            report.doubt(at(i as f64), at(i as f64 + 0.5), Reason::Gap);
+        }
+        assert_eq!(report.doubtful.len(), MAX_DOUBTFUL);
+        assert_eq!(
+            report.doubtful.last().map(|d| d.to),
+            Some(at(2.0 * MAX_DOUBTFUL as f64 - 0.5))
+        );
+    }
+
+    #[test]
+    fn a_cut_names_what_is_missing_in_seconds_and_per_cent() {
+        let mut report = CaptureReport::new("a.mp4".into());
+        report.truncated = Some(Truncation {
+            read_s: 3.0,
+            expected_s: Some(4.0),
+            missing_bytes: 7,
+        });
+        let line = &report.warnings()[0];
+        assert!(
+            line.starts_with("a.mp4: cut off: 3.0 s of 4.0 s could be read, 1.0 s (25 %) are missing"),
+            "{line}"
+        );
     }
 }

@@ -1,6 +1,7 @@
-//! A few pictures spread over a recording, for finding the table without decoding it all.
+//! Pictures of a recording without decoding it all: a few for finding the table, or every keyframe for finding where something
+//! moves.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ffmpeg::codec::packet;
 use ffmpeg::{Packet, decoder, frame};
@@ -13,82 +14,100 @@ use super::source::Source;
 use crate::frame::Frame;
 use crate::units::{FrameNo, Timestamp};
 
-/// Packets marked as keyframes that may fail to decode before a place in the file is given up; some writers mark every packet.
-const MAX_TRIES: usize = 8;
+/// Packets marked as keyframes that may fail to decode in a row before the search is given up; some writers mark every packet.
+const MAX_TRIES: usize = 64;
 
-/// Demuxer errors at one place in the file before it is given up.
-const MAX_ERRORS: usize = 100;
-
-/// Ticks per second of the libraries' own clock, in which places to seek to are given.
-const SEEK_TICKS_PER_S: f64 = ffmpeg::ffi::AV_TIME_BASE as f64;
-
-/// Up to `max` keyframes spread evenly over the file, the first at its front, in time order. Times are the recording's own;
-/// numbers count the frames returned, since a seek passes over an unknown number of frames. Costs one seek and one decoded picture
-/// for each; keyframes further apart than the spacing asked for give fewer pictures. Where no keyframe decodes, the first frame
-/// that does is returned alone, so that the result is empty only for `max` = 0.
+/// Up to `max` keyframes spread evenly over the file, in time order; the first is the recording's first frame. Times are the
+/// recording's own; numbers count the frames returned, since a seek passes over an unknown number of frames. Costs one seek and
+/// one decoded picture for each; keyframes further apart than the spacing asked for give fewer pictures. Empty only for `max` = 0.
 ///
 /// # Errors
 /// See [`Error`]: the file cannot be opened, or no frame of it decodes.
 pub fn sample_keyframes(path: &Path, max: usize) -> Result<Vec<Frame>, Error> {
-    let mut scan = Scan::open(path)?;
+    let mut scan = Keyframes::open(path)?;
     if max == 0 {
         return Ok(Vec::new());
     }
-    let Some(first) = scan.next_key(None) else {
-        return Ok(Recording::open(path, 1)?.next_frame()?.into_iter().collect());
-    };
-    let zero = first.timestamp();
-    let keys = match (zero, scan.source.secs_per_tick, scan.source.duration_s) {
-        (Some(zero), Some(tick_s), Some(duration_s)) => scan.spread(first, zero, tick_s, duration_s, max),
-        _ => scan.thinned(first, max),
-    };
-    scan.frames(keys, zero.unwrap_or(0))
+    match (scan.zero, scan.source.secs_per_tick, scan.source.duration_s) {
+        (Some(zero), Some(tick_s), Some(duration_s)) => scan.spread(zero as f64 * tick_s, duration_s, max),
+        _ => scan.thinned(max),
+    }
 }
 
-struct Scan<'a> {
-    path: &'a Path,
+/// Every keyframe of a recording in time order, beginning with its first frame. The whole file is read, only keyframes are
+/// decoded.
+pub struct Keyframes {
+    path: PathBuf,
     source: Source,
     decoder: decoder::Video,
     pictures: Pictures,
+    first: Option<Frame>,
+    /// The container's time of the first frame.
+    zero: Option<i64>,
+    /// The container's decoding time of the first packet, for containers that give no other.
+    zero_decoding: Option<i64>,
+    size: (usize, usize),
+    last: Timestamp,
+    n_frames: u64,
+    /// Packets of the track read so far.
+    n_packets: u64,
 }
 
-impl<'a> Scan<'a> {
-    fn open(path: &'a Path) -> Result<Self, Error> {
-        let source = Source::open(path)?;
+impl Keyframes {
+    /// Opens the file and decodes its first frame.
+    ///
+    /// # Errors
+    /// As [`Recording::open`].
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let mut recording = Recording::open(path, 1)?;
+        let first = recording.next_frame()?;
+        let mut source = Source::open(path)?;
+        let first_packet = source.next_packet().packet;
         Ok(Self {
             decoder: source.decoder(path, 1, true)?,
             pictures: Pictures::new(source.turn),
-            path,
+            path: path.to_path_buf(),
+            zero: recording.first_tick(),
+            zero_decoding: first_packet.and_then(|packet| packet.dts()),
+            size: (recording.info().width, recording.info().height),
+            first,
+            last: Timestamp::ZERO,
+            n_frames: 1,
+            n_packets: 1,
             source,
         })
     }
 
-    /// The next keyframe that decodes and is later than `after` in ticks; `None` when there is none near.
-    fn next_key(&mut self, after: Option<i64>) -> Option<frame::Video> {
-        let (mut tries, mut errors) = (0, 0);
-        while tries < MAX_TRIES && errors < MAX_ERRORS {
-            let mut packet = Packet::empty();
-            match packet.read(&mut self.source.input) {
-                Ok(()) => {}
-                Err(ffmpeg::Error::InvalidData) => {
-                    errors += 1;
-                    continue;
-                }
-                Err(_) => return None,
+    /// The next keyframe; `None` at the end. Times are the recording's own and increase strictly; numbers count the frames
+    /// returned. All images have one size.
+    ///
+    /// # Errors
+    /// [`Error::Pixels`] when a picture cannot be converted. Keyframes that do not decode are passed over.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, Error> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        while let Some((picture, at)) = self.next_key() {
+            if let Some(frame) = self.place(picture, at)? {
+                return Ok(Some(frame));
             }
-            let is_sound_key = packet.is_key() && !packet.flags().contains(packet::Flags::CORRUPT);
-            if packet.stream() != self.source.stream || !is_sound_key {
+        }
+        Ok(None)
+    }
+
+    /// The next keyframe that decodes, and its time.
+    fn next_key(&mut self) -> Option<(frame::Video, Timestamp)> {
+        let mut tries = 0;
+        while tries < MAX_TRIES {
+            let packet = self.source.next_packet().packet?;
+            let at = self.time(&packet);
+            self.n_packets += 1;
+            if at <= self.last || !packet.is_key() || packet.flags().contains(packet::Flags::CORRUPT) {
                 continue;
             }
-            // places asked for closer together than keyframes are lead back to one that is known
-            if let (Some(at), Some(after)) = (packet.pts().or(packet.dts()), after)
-                && at <= after
-            {
-                return None;
-            }
             tries += 1;
-            if let Some(decoded) = self.decode(&packet) {
-                return Some(decoded);
+            if let Some(picture) = self.decode(&packet) {
+                return Some((picture, at));
             }
         }
         None
@@ -106,71 +125,68 @@ impl<'a> Scan<'a> {
         (result.is_ok() && !decoded.is_corrupt() && !decoded.has_decode_errors()).then_some(decoded)
     }
 
-    /// Seeks to `max` places at even distances.
-    fn spread(&mut self, first: frame::Video, zero: i64, tick_s: f64, duration_s: f64, max: usize) -> Vec<frame::Video> {
-        let mut last = zero;
-        let mut keys = vec![first];
+    /// Time of a keyframe's packet: shown when it is decoded, as pictures that depend on it follow.
+    fn time(&self, packet: &Packet) -> Timestamp {
+        let since = |tick: Option<i64>, zero: Option<i64>| {
+            let ticks = i128::from(tick?) - i128::from(zero?);
+            Some(ticks as f64 * self.source.secs_per_tick?)
+        };
+        let shown_s = since(packet.pts(), self.zero);
+        let decoded_s = since(packet.dts(), self.zero_decoding);
+        let counted_s = self.n_packets as f64 * self.source.period_s();
+        Timestamp::saturating(shown_s.or(decoded_s).unwrap_or(counted_s))
+    }
+
+    /// A keyframe as a frame if it has the first one's size.
+    fn place(&mut self, picture: frame::Video, at: Timestamp) -> Result<Option<Frame>, Error> {
+        let format = picture.format();
+        let image = self.pictures.image(picture).map_err(|source| Error::Pixels {
+            path: self.path.clone(),
+            format: format!("{format:?}"),
+            source,
+        })?;
+        if (image.width(), image.height()) != self.size {
+            return Ok(None);
+        }
+        self.last = at;
+        let no = FrameNo(self.n_frames);
+        self.n_frames += 1;
+        Ok(Some(Frame { no, at, image }))
+    }
+
+    /// Seeks to `max` places at even distances. `start_s`: the container's time of the first frame.
+    fn spread(&mut self, start_s: f64, duration_s: f64, max: usize) -> Result<Vec<Frame>, Error> {
+        let mut frames: Vec<Frame> = self.first.take().into_iter().collect();
         for i in 1..max {
-            let at_s = zero as f64 * tick_s + duration_s * i as f64 / max as f64;
-            if at_s <= last as f64 * tick_s {
+            let at_s = duration_s * i as f64 / max as f64;
+            if at_s <= self.last.secs() {
                 continue;
             }
-            let at = (at_s * SEEK_TICKS_PER_S) as i64;
-            if self.source.input.seek(at, ..at).is_err() {
-                continue;
-            }
-            if let Some(key) = self.next_key(Some(last)) {
-                last = key.timestamp().unwrap_or(last).max(last);
-                keys.push(key);
+            if self.source.seek(start_s + at_s) {
+                frames.extend(self.next_frame()?);
             }
         }
-        keys
+        Ok(frames)
     }
 
     /// Reads to the end, keeping every n-th keyframe with n doubled whenever there are too many: for files whose length or
     /// times are not known.
-    fn thinned(&mut self, first: frame::Video, max: usize) -> Vec<frame::Video> {
-        let mut keys = vec![first];
-        let (mut step, mut seen) = (1usize, 1usize);
-        while let Some(key) = self.next_key(None) {
-            if seen.is_multiple_of(step) {
-                if keys.len() == max {
-                    let mut place = 0;
-                    keys.retain(|_| {
-                        place += 1;
-                        place % 2 == 1
-                    });
-                    step = step.saturating_mul(2);
-                }
-                if seen.is_multiple_of(step) && keys.len() < max {
-                    keys.push(key);
-                }
+    fn thinned(&mut self, max: usize) -> Result<Vec<Frame>, Error> {
+        let mut frames: Vec<Frame> = Vec::new();
+        let (mut step, mut seen) = (1usize, 0usize);
+        while let Some(frame) = self.next_frame()? {
+            if frames.len() == max && seen.is_multiple_of(step) {
+                let mut place = 0;
+                frames.retain(|_| {
+                    place += 1;
+                    place % 2 == 1
+                });
+                step = step.saturating_mul(2);
+            }
+            if frames.len() < max && seen.is_multiple_of(step) {
+                frames.push(frame);
             }
             seen += 1;
-        }
-        keys
-    }
-
-    /// Keyframes as frames: later than the one before, all of the first one's size.
-    fn frames(&mut self, keys: Vec<frame::Video>, zero: i64) -> Result<Vec<Frame>, Error> {
-        let tick_s = self.source.secs_per_tick.unwrap_or(0.0);
-        let mut frames: Vec<Frame> = Vec::with_capacity(keys.len());
-        for key in keys {
-            let ticks = key.timestamp().map_or(0, |t| t.saturating_sub(zero));
-            let at = Timestamp::saturating(ticks as f64 * tick_s);
-            let format = key.format();
-            let image = self.pictures.image(key).map_err(|source| Error::Pixels {
-                path: self.path.to_path_buf(),
-                format: format!("{format:?}"),
-                source,
-            })?;
-            let follows = frames
-                .last()
-                .is_none_or(|last| at > last.at && (image.width(), image.height()) == (last.image.width(), last.image.height()));
-            if follows {
-                let no = FrameNo(frames.len() as u64);
-                frames.push(Frame { no, at, image });
-            }
         }
         Ok(frames)
     }

@@ -7,10 +7,10 @@ use ffmpeg::codec::{self, decoder, packet};
 use ffmpeg::format::context::{Input, StreamIo};
 use ffmpeg::format::stream::Disposition;
 use ffmpeg::media::Type;
-use ffmpeg::{Dictionary, Rational};
+use ffmpeg::{Dictionary, Packet, Rational};
 use ffmpeg_next as ffmpeg;
 
-use super::container::{self, Shape};
+use super::container::{self, Container, Shape};
 use super::error::Error;
 use super::picture::Turn;
 
@@ -29,6 +29,16 @@ const MAX_THREADS: usize = 16;
 /// Frame rates outside are the container's nonsense (a time base taken for a rate), not a camera's.
 const SANE_FPS: std::ops::RangeInclusive<f64> = 0.1..=1000.0;
 
+/// Frame period taken when the container names none: 25 frames/s, what the ffmpeg libraries assume too.
+const DEFAULT_PERIOD_S: f64 = 1.0 / 25.0;
+
+/// Demuxer errors in a row after which the rest is given up: past a cut, a demuxer may report each packet that its index
+/// promises.
+const MAX_ERRORS_IN_A_ROW: u32 = 1_000;
+
+/// Ticks per second of the libraries' own clock, in which places to seek to and lengths of files are given.
+const LIBRARY_TICKS_PER_S: f64 = ffmpeg::ffi::AV_TIME_BASE as f64;
+
 /// An open file with its video track.
 pub(super) struct Source {
     pub input: Input,
@@ -43,6 +53,14 @@ pub(super) struct Source {
     pub duration_is_tracks: bool,
     pub n_frames: Option<u64>,
     time_base: Rational,
+}
+
+/// What reading on found.
+pub(super) struct Next {
+    /// `None` at the end, or where nothing more can be read.
+    pub packet: Option<Packet>,
+    /// Places that the demuxer could not make out and went past.
+    pub n_errors: u32,
 }
 
 /// The value of a ratio that makes sense as a duration, rate or shape.
@@ -114,22 +132,83 @@ impl Source {
         let ticks = positive(time_base)
             .filter(|_| stream.duration() > 0)
             .map(|tick| stream.duration() as f64 * tick);
-        let whole = (input.duration() > 0).then(|| input.duration() as f64 / f64::from(ffmpeg::ffi::AV_TIME_BASE));
-        let is_matroska = shape.container == container::Container::Matroska;
+        let n_frames = u64::try_from(stream.frames()).ok().filter(|&n| n > 0);
+        // for a cut AVI the libraries shorten the length to what is there; its header's count of frames stays
+        let counted = match (n_frames, fps) {
+            (Some(n), Some(fps)) if shape.container == Container::Avi => Some(n as f64 / fps),
+            _ => None,
+        };
+        let whole = (input.duration() > 0).then(|| input.duration() as f64 / LIBRARY_TICKS_PER_S);
         Ok(Self {
             stream: stream.index(),
             codec: stream.parameters().id().name().to_owned(),
             turn,
             secs_per_tick: positive(time_base),
             fps,
-            duration_s: tagged.or(ticks).or(whole),
-            // in Matroska the libraries fill in the container's length for every track
-            duration_is_tracks: tagged.is_some() || ticks.is_some() && !is_matroska,
-            n_frames: u64::try_from(stream.frames()).ok().filter(|&n| n > 0),
+            duration_s: tagged.or(counted).or(ticks).or(whole),
+            // elsewhere the libraries fill in the container's length for every track
+            duration_is_tracks: tagged.is_some()
+                || ticks.is_some() && matches!(shape.container, Container::IsoMedia | Container::Avi),
+            n_frames,
             time_base,
             shape,
             input,
         })
+    }
+
+    /// Nominal time from frame to frame, in seconds.
+    pub fn period_s(&self) -> f64 {
+        self.fps.map_or(DEFAULT_PERIOD_S, f64::recip)
+    }
+
+    /// Whether the length written in the file counts from the container's time zero and not from the first frame (RFC 9559: the
+    /// Segment's Duration belongs to its timestamps).
+    pub fn duration_is_end(&self) -> bool {
+        self.shape.container == Container::Matroska
+    }
+
+    /// Goes to the last keyframe not after `at_s` seconds of the container's time; false when the demuxer cannot.
+    pub fn seek(&mut self, at_s: f64) -> bool {
+        // rounded up: a keyframe's own time must find that keyframe
+        let place = (at_s * LIBRARY_TICKS_PER_S).ceil() as i64;
+        self.input.seek(place, ..place).is_ok()
+    }
+
+    /// The next packet of the video track.
+    pub fn next_packet(&mut self) -> Next {
+        let mut n_errors = 0;
+        loop {
+            let mut packet = Packet::empty();
+            match packet.read(&mut self.input) {
+                Ok(()) if packet.stream() == self.stream => {
+                    return Next {
+                        packet: Some(packet),
+                        n_errors,
+                    };
+                }
+                Ok(()) => {}
+                // the demuxer has gone past the damage and can go on
+                Err(ffmpeg::Error::InvalidData) if n_errors < MAX_ERRORS_IN_A_ROW => n_errors += 1,
+                Err(_) => return Next { packet: None, n_errors },
+            }
+        }
+    }
+
+    /// Whether a seek finds the keyframe asked for and every packet carries its time.
+    pub fn seeks_exactly(&self) -> bool {
+        matches!(self.shape.container, Container::IsoMedia | Container::Matroska)
+    }
+
+    /// Whether packets can be lost without a word, so that a hole in time may be lost pictures on which later ones depend. Where
+    /// an index lists every packet, a hole is the camera's.
+    pub fn may_lose_packets(&self) -> bool {
+        self.shape.container != Container::IsoMedia
+    }
+
+    /// Whether a packet marked as damaged is one that the file's end cuts short. Half a picture decodes into a picture that is half
+    /// wrong. In a transport stream the mark says that something before it was lost, and the packet may be whole.
+    pub fn damaged_is_short(&self) -> bool {
+        self.shape.container != Container::Unknown
     }
 
     /// A decoder for the video track.
