@@ -1,6 +1,6 @@
 //! The detector on drawn pictures: a camera of known pose, balls of known place.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cuemark::ball::{Ball, CAROM_BALLS};
 use cuemark::detect::{Detector, Error};
@@ -62,27 +62,25 @@ fn draw(no: u64, balls: &[Drawn], cover: Option<[f64; 4]>, brightness: f64) -> F
     let on_table = |p: TablePoint| {
         p.x().abs() < table.length_m / 2.0 + table.cushion_width_m && p.y().abs() < table.width_m / 2.0 + table.cushion_width_m
     };
-    let outlines: Vec<(usize, Point2<f64>, Matrix2<f64>)> = balls
-        .iter()
-        .enumerate()
-        .flat_map(|(i, ball)| {
-            (0..STEPS).filter_map(move |s| {
-                let t = (s as f64 + 0.5) / STEPS as f64 - 0.5;
-                let (c, a) = camera.ball_outline(TablePoint(ball.at.0 + ball.way * t), table.ball_radius_m)?;
-                Some((i, c.0, a))
-            })
-        })
-        .collect();
+    let swept = |ball: &Drawn| -> Vec<(Point2<f64>, Matrix2<f64>)> {
+        let step = |s: usize| TablePoint(ball.at.0 + ball.way * ((s as f64 + 0.5) / STEPS as f64 - 0.5));
+        let outline = |s| camera.ball_outline(step(s), table.ball_radius_m).expect("in view");
+        (0..STEPS).map(outline).map(|(c, a)| (c.0, a)).collect()
+    };
+    let outlines: Vec<_> = balls.iter().map(swept).collect();
     let light = |x: f64, y: f64| -> [f64; 3] {
         if cover.is_some_and(|[l, t, r, b]| x > l && x < r && y > t && y < b) {
             return SKIN;
         }
         let ground = camera.table_from_image(ImagePoint::new(x, y), 0.0).is_some_and(on_table);
         let mut seen = if ground { CLOTH } else { WOOD };
-        for (i, ball) in balls.iter().enumerate() {
-            let p = Point2::new(x, y);
+        let p = Point2::new(x, y);
+        for (ball, outlines) in balls.iter().zip(&outlines) {
+            if (p - outlines[STEPS / 2].0).norm() > 100.0 {
+                continue;
+            }
             let mut share = 0.0;
-            for (_, c, a) in outlines.iter().filter(|(j, c, _)| *j == i && (p - *c).norm() < 20.0) {
+            for (c, a) in outlines {
                 // An edge one pixel soft, as a lens makes it.
                 let d = ((p - *c).dot(&(a * (p - *c)))).sqrt();
                 let radius = a.determinant().sqrt().sqrt().recip();
@@ -122,27 +120,30 @@ fn draw(no: u64, balls: &[Drawn], cover: Option<[f64; 4]>, brightness: f64) -> F
 }
 
 fn trained() -> Detector {
-    let samples = [
-        draw(
-            0,
-            &[at_rest(WHITE, -0.4, 0.3), at_rest(ORANGE, 0.8, 0.2), at_rest(RED, 0.1, -0.4)],
-            None,
-            1.0,
-        ),
-        draw(
-            1,
-            &[at_rest(WHITE, 0.5, -0.3), at_rest(ORANGE, -0.9, 0.1), at_rest(RED, 0.1, -0.4)],
-            None,
-            1.0,
-        ),
-        draw(
-            2,
-            &[at_rest(WHITE, 1.0, 0.5), at_rest(ORANGE, -0.2, -0.5), at_rest(RED, -1.1, 0.4)],
-            None,
-            1.0,
-        ),
-    ];
-    Detector::new(&camera(), &Table::CAROM, &CAROM_BALLS, &samples).expect("the table is in the samples")
+    static SAMPLES: OnceLock<[Frame; 3]> = OnceLock::new();
+    let samples = SAMPLES.get_or_init(|| {
+        [
+            draw(
+                0,
+                &[at_rest(WHITE, -0.4, 0.3), at_rest(ORANGE, 0.8, 0.2), at_rest(RED, 0.1, -0.4)],
+                None,
+                1.0,
+            ),
+            draw(
+                1,
+                &[at_rest(WHITE, 0.5, -0.3), at_rest(ORANGE, -0.9, 0.1), at_rest(RED, 0.1, -0.4)],
+                None,
+                1.0,
+            ),
+            draw(
+                2,
+                &[at_rest(WHITE, 1.0, 0.5), at_rest(ORANGE, -0.2, -0.5), at_rest(RED, -1.1, 0.4)],
+                None,
+                1.0,
+            ),
+        ]
+    });
+    Detector::new(&camera(), &Table::CAROM, &CAROM_BALLS, samples).expect("the table is in the samples")
 }
 
 /// The observation that is most likely `kind`; there must be just one.
