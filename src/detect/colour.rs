@@ -85,6 +85,8 @@ const BALL_SPREAD: [f32; 3] = [14.0, 8.0, 8.0];
 const CLOTH_SCALE: std::ops::RangeInclusive<f32> = 0.3..=1.17;
 /// Relative spread of the light on a ball: its lower limb is darker than its top.
 const SHADING: f32 = 0.25;
+/// Brightness of a ball's middle against the learnt colour: from a player's shadow to the place under a lamp.
+const BALL_SCALE: std::ops::RangeInclusive<f32> = 0.55..=1.5;
 /// Squared distance in spreads within which a sample is cloth, and within which it is a ball (3 and 3.5 deviations).
 const CLOTH_LIMIT: f32 = 9.0;
 const BALL_LIMIT: f32 = 12.0;
@@ -125,6 +127,27 @@ impl Palette {
     /// Whether a colour is cloth, perhaps in the shadow at a ball's foot, where chroma is off by more than on open cloth.
     pub fn is_cloth_beside_ball(&self, colour: Colour) -> bool {
         cloth_distance(self.cloth, colour) < SHADOWED_CLOTH_LIMIT
+    }
+
+    /// Distance of a colour, of which `share` is the ball and the rest cloth, from a kind's in the light that fits best;
+    /// deviations of a ball's colour.
+    pub fn distance_to_kind(&self, kind: u8, colour: Colour, share: f32) -> f64 {
+        let colour = colour.minus(self.cloth.scaled(1.0 - share)).scaled(1.0 / share);
+        self.kinds.get(usize::from(kind)).map_or(f64::INFINITY, |(_, ball)| {
+            let scale = colour.dot(*ball, BALL_SPREAD) / ball.dot(*ball, BALL_SPREAD).max(f32::MIN_POSITIVE);
+            let d = colour.minus(ball.scaled(scale.clamp(*BALL_SCALE.start(), *BALL_SCALE.end())));
+            f64::from(d.dot(d, BALL_SPREAD).sqrt())
+        })
+    }
+
+    /// Whether balls of `kind` come with spots of the colour of `other`: red ones on white and yellow, white ones on red.
+    pub fn may_be_spot(&self, kind: u8, other: u8) -> bool {
+        let ball = |k: u8| self.kinds.get(usize::from(k)).map(|&(ball, _)| ball);
+        match (ball(kind), ball(other)) {
+            (Some(Ball::White | Ball::Yellow), Some(Ball::Red)) => true,
+            (Some(Ball::Red), Some(other)) => other == Ball::White,
+            _ => false,
+        }
     }
 
     /// Distance between a kind's colour and the cloth's, deviations of a ball's colour.

@@ -50,12 +50,17 @@ const MOST_COVERAGE: f64 = 1.8;
 /// Share of the ball in its cells over what its sweep explains. Balls in rendered clips lie in 0.75..=2.2 (99 %), arms and
 /// hands below 0.71, shafts that look like streaks mostly above 2.5.
 const PURITY: Range<f64> = 0.72..2.4;
+/// Distance of the middle's colour from the ball's, deviations of a ball's colour, beyond which it is something else: skin
+/// and wood resemble a mixture of a ball with cloth, but not a ball. Rendered balls of one colour stay below 2.8 (99.8 %),
+/// hands begin at 3.3; white spots on a fast red ball smear to 4.6, and are believed when the whole edge is seen.
+const STRANGE: f64 = 3.0;
+const STRANGE_WHOLE: f64 = 5.0;
+/// Share of the edge that counts as the whole of it.
+const WHOLE: f64 = 0.76;
 /// Distance of a ball's colour from the cloth's from which the share is told reliably, deviations of a ball's colour.
 const DISTINCT: f64 = 8.0;
 /// Chroma samples sit between no and half a pixel right of the even columns.
 const SITING_RANGE_PX: f64 = 0.5;
-/// Share of a ball's edge that must be seen to learn from it.
-const WHOLE_EDGE: f64 = 0.7;
 /// Two observations nearer than this many radii are one ball: real ones are two radii apart.
 const SAME_BALL_RADII: f64 = 1.2;
 
@@ -186,7 +191,7 @@ impl Detector {
             };
             let candidates = self.look(frame, light);
             let scene = self.scene(&frame.image, light);
-            let round = |c: &Candidate| scene.measure(c).filter(|m| m.edge > WHOLE_EDGE && !m.is_streak);
+            let round = |c: &Candidate| scene.measure(c).filter(|m| m.edge > WHOLE && !m.is_streak);
             let mut outlines: Vec<Outline> = Vec::new();
             for m in candidates.iter().filter_map(round) {
                 if outlines
@@ -221,7 +226,7 @@ impl Detector {
                 let scene = self.scene(&frame.image, light);
                 let x = |weights| {
                     let scene = Scene { weights, ..scene };
-                    scene.measure(&c).filter(|m| m.edge > WHOLE_EDGE).map(|m| m.outline.centre.x)
+                    scene.measure(&c).filter(|m| m.edge > WHOLE).map(|m| m.outline.centre.x)
                 };
                 shifts.extend(x([1.0, 0.0]).zip(x([0.0, 1.0])).map(|(luma, chroma)| luma - chroma));
             }
@@ -251,6 +256,7 @@ impl Detector {
             image,
             light,
             scan: &self.scan,
+            cells: &self.cells,
             siting_px: self.siting_px,
             weights: refine::WEIGHTS,
         }
@@ -311,6 +317,14 @@ fn observe(no: FrameNo, scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64
         y = at.y(),
         "measured"
     );
+    let strange = if measured.edge.min(measured.fit) > WHOLE {
+        STRANGE_WHOLE
+    } else {
+        STRANGE
+    };
+    if inside.strangeness > strange {
+        return None;
+    }
     let least = if measured.is_streak {
         LEAST_STREAK_COVERAGE
     } else {

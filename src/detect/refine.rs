@@ -4,8 +4,8 @@
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
 use super::cloth::Light;
-use super::colour::{Class, Colour, Palette};
-use super::grid::Grid;
+use super::colour::{Class, Colour, Palette, median_colour};
+use super::grid::{Cells, Grid};
 use super::outline::Outline;
 use super::scan::{Candidate, Scan};
 use super::view::View;
@@ -49,6 +49,10 @@ const BIAS_PX: f64 = 0.12;
 const MOST_SPOTS: f64 = 0.5;
 /// Part of the radius within which the colours of a ball are counted: inside the blurred edge.
 const DISC: f64 = 0.95;
+/// Chord of a ball half way between its axis and the edge of its middle, in radii: 2 sqrt(1 - 0.33^2).
+const MIDDLE_CHORD: f64 = 1.9;
+/// Part of the radius that counts as the middle.
+const CORE: f64 = 0.65;
 /// Least share of the rays that must find the ball's edge.
 const LEAST_RAYS: f64 = 0.3;
 
@@ -85,6 +89,9 @@ pub(super) struct Inside {
     pub weights: Vec<f64>,
     /// Area of the ball's colour, spots included, over the ball's area.
     pub coverage: f64,
+    /// Distance of the middle's colour from the ball's in any light, deviations of a ball's colour; 0 when nothing of the
+    /// ball's class is seen there.
+    pub strangeness: f64,
     /// Mean share of the ball in the cells that have its colour, over what its sweep explains: near 1 for a ball, less for
     /// skin that resembles a mixture of ball and cloth, more for a shaft taken for a streak.
     pub purity: f64,
@@ -108,6 +115,7 @@ pub(super) struct Scene<'a> {
     pub image: &'a Image,
     pub light: Light,
     pub scan: &'a Scan,
+    pub cells: &'a Cells,
     /// Pixels from an even column to its chroma sample: 0 or 0.5.
     pub siting_px: f64,
     /// Weights of luma and chroma where colours are compared.
@@ -289,6 +297,7 @@ impl Scene<'_> {
     /// What lies within a ball's outline, swept along its way.
     pub fn inside(&self, candidate: &Candidate, measured: &Measured) -> Inside {
         let Measured { outline, sweep, .. } = measured;
+        let mut core = Vec::new();
         let mut weights = vec![0.0; self.palette.kinds.len()];
         let (mut own, mut n_own, mut spots) = (0.0, 0.0, 0.0);
         let pitch = self.grid.pitch_px();
@@ -308,12 +317,15 @@ impl Scene<'_> {
                 }
                 let m = self.scan.mixture(row * self.grid.width + column);
                 if let Class::Kind(k) = m.class {
+                    if k == candidate.kind && outline.relative_distance(p) < CORE {
+                        core.push(self.cells.at(row * self.grid.width + column));
+                    }
                     let share = f64::from(m.share) / 255.0;
                     weights[usize::from(k)] += share;
                     if k == candidate.kind {
                         own += share;
                         n_own += 1.0;
-                    } else {
+                    } else if self.palette.may_be_spot(candidate.kind, k) {
                         spots += share;
                     }
                 }
@@ -322,7 +334,11 @@ impl Scene<'_> {
         let n = outline.area_px2() * DISC * DISC / (pitch * pitch);
         // A ball's light is spread over its disc and the two half discs' worth of way beside it.
         let dilution = 1.0 + sweep.norm() / radius * std::f64::consts::FRAC_2_PI;
+        // The middle sees the ball for the time in which the ball crosses it, and cloth for the rest.
+        let share = (MIDDLE_CHORD * radius / sweep.norm().max(f64::MIN_POSITIVE)).min(1.0);
+        let strangeness = median_colour(&core).map_or(0.0, |c| self.palette.distance_to_kind(candidate.kind, c, share as f32));
         Inside {
+            strangeness,
             weights,
             coverage: (own + f64::min(spots, MOST_SPOTS * own)) / n,
             purity: own / f64::max(n_own, 1.0) * dilution,

@@ -5,6 +5,8 @@
 mod capture;
 #[cfg(feature = "vision")]
 mod cli;
+#[cfg(feature = "vision")]
+mod detect;
 mod rules;
 mod sinks;
 mod tidy;
