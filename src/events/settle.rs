@@ -292,7 +292,7 @@ impl Settlement {
         let told = |g: &&Group| {
             let close = g
                 .rivals
-                .get(a)
+                .get(&a)
                 .and_then(|r| r.told.as_ref())
                 .is_some_and(|s| (s.t - near).abs() < ORDER_REACH_S);
             close && (g.orders.contains_key(&(a, b)) || g.orders.contains_key(&(b, a)))
