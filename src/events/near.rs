@@ -45,7 +45,9 @@ const SUSPECT_REACH_M: f64 = 0.06;
 /// touch of any rail or ball that was near enough. `p` is how likely it is that something did.
 pub(crate) fn suspects(paths: &[BallPath], table: &Table, ball: Ball, lo: f64, hi: f64, p: f64) -> Vec<Event> {
     let mut out = Vec::new();
-    let Some(path) = paths.iter().find(|x| x.ball == ball) else { return out };
+    let Some(path) = paths.iter().find(|x| x.ball == ball) else {
+        return out;
+    };
     let middle = 0.5 * (lo + hi);
     // Readings about the change, on both sides, and how far the ball went between them.
     let about = |t: &f64| *t >= lo - (hi - lo) && *t <= hi + (hi - lo);
@@ -60,14 +62,18 @@ pub(crate) fn suspects(paths: &[BallPath], table: &Table, ball: Ball, lo: f64, h
         });
     };
     for rail in RAILS {
-        let gap = |q: &&&super::pieces::Point| table.distance_to_nose_m(TablePoint::new(q.x, q.y), rail) - table.rail_contact_distance_m();
+        let gap = |q: &&&super::pieces::Point| {
+            table.distance_to_nose_m(TablePoint::new(q.x, q.y), rail) - table.rail_contact_distance_m()
+        };
         if let Some(q) = near.iter().find(|q| gap(q) < SUSPECT_REACH_M) {
             push(EventKind::Rail { ball, rail }, TablePoint::new(q.x, q.y));
         }
     }
     for other in paths.iter().filter(|o| o.ball != ball) {
         let Some(piece) = other.piece_at(middle) else { continue };
-        let close = near.iter().find(|q| (q.place() - piece.place(q.t)).norm() < 2.0 * table.ball_radius_m + SUSPECT_REACH_M);
+        let close = near
+            .iter()
+            .find(|q| (q.place() - piece.place(q.t)).norm() < 2.0 * table.ball_radius_m + SUSPECT_REACH_M);
         if let Some(q) = close {
             push(EventKind::contact(ball, other.ball), TablePoint::new(q.x, q.y));
         }
@@ -96,7 +102,11 @@ const SHORT_PIECE: usize = 4;
 /// ball that rolls along the rail can touch unseen; in a short one, one that came near between two readings.
 fn rail_reach(piece: &Piece, t: f64, sigma: f64) -> f64 {
     let reach = RAIL_REACH_M + piece.place_sigma(t);
-    if piece.len() <= SHORT_PIECE { reach + 3.0 * sigma } else { reach }
+    if piece.len() <= SHORT_PIECE {
+        reach + 3.0 * sigma
+    } else {
+        reach
+    }
 }
 
 fn rails(paths: &[BallPath], table: &Table, events: &[Event]) -> Vec<Event> {
@@ -136,10 +146,17 @@ fn rails(paths: &[BallPath], table: &Table, events: &[Event]) -> Vec<Event> {
                 }
                 let from = path.points[first.saturating_sub(1)].t;
                 let to = path.points[i.min(near.len() - 1)].t;
-                let told = events.iter().any(|e| e.kind == kind && (from - SLACK_S..=to + SLACK_S).contains(&e.at.secs()));
+                let told = events
+                    .iter()
+                    .any(|e| e.kind == kind && (from - SLACK_S..=to + SLACK_S).contains(&e.at.secs()));
                 if !told {
                     let p = path.points[first];
-                    out.push(doubt(0.5 * (path.points[first].t + path.points[i - 1].t), kind, TablePoint::new(p.x, p.y), (to - from) / 2.0));
+                    out.push(doubt(
+                        0.5 * (path.points[first].t + path.points[i - 1].t),
+                        kind,
+                        TablePoint::new(p.x, p.y),
+                        (to - from) / 2.0,
+                    ));
                 }
             }
         }

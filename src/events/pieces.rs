@@ -172,7 +172,12 @@ impl Sums {
             inverse[(k, k)] = 0.0;
         }
         let chi2 = (self.xx - cx.dot(&bx) - cy.dot(&by)).max(0.0);
-        chi2.is_finite().then_some(Fit { x: cx, y: cy, covariance: inverse, chi2 })
+        chi2.is_finite().then_some(Fit {
+            x: cx,
+            y: cy,
+            covariance: inverse,
+            chi2,
+        })
     }
 }
 
@@ -212,7 +217,12 @@ pub(crate) fn fit(points: &[Point], first: usize, last: usize, terms: usize) -> 
         sums.add(p, origin, place0);
     }
     let terms = terms.min(last - first + 1);
-    let Fit { mut x, mut y, covariance, chi2 } = sums.solve(if terms == 1 { 1 } else { 3 })?;
+    let Fit {
+        mut x,
+        mut y,
+        covariance,
+        chi2,
+    } = sums.solve(if terms == 1 { 1 } else { 3 })?;
     x[0] += place0.x;
     y[0] += place0.y;
     let (t_first, t_last) = (points[first].t, points[last].t);

@@ -224,7 +224,9 @@ pub(crate) fn settle_all(scene: &Scene, accounts: &[Account]) -> Settlement {
     for (k, account) in accounts.iter().enumerate() {
         let ball = account.change.ball;
         let starts = |a: &Account| a.change.before.is_rest() && !a.change.after.is_rest();
-        let earlier = accounts[..k].iter().any(|a| a.change.ball == ball && !a.change.after.is_rest());
+        let earlier = accounts[..k]
+            .iter()
+            .any(|a| a.change.ball == ball && !a.change.after.is_rest());
         // Only cue balls are struck with a cue.
         if !earlier && starts(account) && matches!(ball, Ball::White | Ball::Yellow | Ball::Cue) {
             firsts.push(k);
@@ -317,7 +319,13 @@ impl Settlement {
     pub fn suspicious(&self, accounts: &[Account]) -> Vec<(usize, f64)> {
         let mut out = Vec::new();
         for (k, account) in accounts.iter().enumerate() {
-            let Some(chosen) = self.chosen.get(k).copied().flatten().and_then(|i| account.explanations.get(i)) else {
+            let Some(chosen) = self
+                .chosen
+                .get(k)
+                .copied()
+                .flatten()
+                .and_then(|i| account.explanations.get(i))
+            else {
                 out.push((k, MOST_DOUBT));
                 continue;
             };

@@ -138,7 +138,8 @@ pub(super) fn read_rail(
     let stations: Vec<Station> = (0..count)
         .filter_map(|i| {
             let along = span * (2.0 * (i as f64 + 0.5) / count as f64 - 1.0);
-            let side_pocket = table.has_pockets && matches!(rail, Rail::Left | Rail::Right) && (along * length_m / 2.0).abs() < POCKET_MARGIN_M;
+            let side_pocket =
+                table.has_pockets && matches!(rail, Rail::Left | Rail::Right) && (along * length_m / 2.0).abs() < POCKET_MARGIN_M;
             if side_pocket {
                 return None;
             }
