@@ -1,6 +1,6 @@
 //! The desk at a carom table: warm-up, serve, strokes, frozen and jumped balls, fouls, wrong balls, conduct (C1, C3 to C7).
 //!
-//! A stroke is open from the tip's contact until nothing moves or spins. Whether it scores is judged by [`scoring`]; this
+//! A stroke is open from the tip's contact until nothing moves or spins. Whether it scores is judged by `rules::carom::scoring`; this
 //! module says who plays, what people's words do to it, and where balls go.
 
 mod strokes;
