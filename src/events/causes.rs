@@ -62,11 +62,12 @@ pub(crate) struct Explanation {
     pub price: f64,
 }
 
-/// Systematic error of the calibrated geometry, metres, one standard deviation: nose lines and scale of a camera solved
-/// from a picture are good to about this (see docs/accuracy.md).
+/// Systematic error of the calibrated geometry, metres, one standard deviation. A cautious guess, several times the
+/// surface error of cameras solved from rendered pictures: real cushions also give way.
 const GEOMETRY_M: f64 = 0.003;
 
 /// The same for the distance of two balls that nearly touch, metres: what the geometry has wrong it has wrong for both.
+/// A guess too, set while looking at the rendered development clips.
 const BETWEEN_BALLS_M: f64 = 0.002;
 
 /// What the piecewise quadratic cannot follow, metres per second and share of the speed.

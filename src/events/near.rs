@@ -16,7 +16,7 @@ const RAIL_REACH_M: f64 = 0.0025;
 /// Two centres this much more than two radii apart may have touched, metres (plus two errors of their own).
 const CONTACT_REACH_M: f64 = 0.002;
 
-/// Slack when a known touch is looked for within a run of readings near a rail, seconds.
+/// Least time error of a doubtful touch, and slack when a known one is looked for near it, seconds.
 const SLACK_S: f64 = 0.005;
 
 /// A known event of the same kind this near in time is the touch itself, seconds.
@@ -28,13 +28,13 @@ const UNSEEN: f64 = 0.1;
 /// An impulse shows when it moves the later readings by this many standard deviations.
 const VISIBLE_SIGMAS: f64 = 5.0;
 
-fn doubt(t: f64, kind: EventKind, place: TablePoint, t_err_s: f64) -> Event {
+fn doubt(t: f64, kind: EventKind, place: TablePoint, t_err_s: f64, p: f64) -> Event {
     Event {
         at: Timestamp::saturating(t),
         kind,
         place: Some(place),
         t_err_s,
-        confidence: Confidence::new(UNSEEN),
+        confidence: Confidence::new(p),
     }
 }
 
@@ -53,13 +53,7 @@ pub(crate) fn suspects(paths: &[BallPath], table: &Table, ball: Ball, lo: f64, h
     let about = |t: &f64| *t >= lo - (hi - lo) && *t <= hi + (hi - lo);
     let near: Vec<_> = path.points.iter().filter(|q| about(&q.t)).collect();
     let mut push = |kind: EventKind, place: TablePoint| {
-        out.push(Event {
-            at: Timestamp::saturating(middle),
-            kind,
-            place: Some(place),
-            t_err_s: (hi - lo).max(0.005),
-            confidence: Confidence::new(p),
-        });
+        out.push(doubt(middle, kind, place, (hi - lo).max(SLACK_S), p));
     };
     for rail in RAILS {
         let gap = |q: &&&super::pieces::Point| {
@@ -156,6 +150,7 @@ fn rails(paths: &[BallPath], table: &Table, events: &[Event]) -> Vec<Event> {
                         kind,
                         TablePoint::new(p.x, p.y),
                         (to - from) / 2.0,
+                        UNSEEN,
                     ));
                 }
             }
@@ -200,7 +195,7 @@ fn contacts(paths: &[BallPath], table: &Table, events: &[Event], step_s: f64) ->
                             least = Some((t, gap));
                         }
                     } else if let Some((at, gap)) = least.take() {
-                        out.extend(passing(p, q, table, at, gap, step_s).map(|place| doubt(at, kind, place, step_s)));
+                        out.extend(passing(p, q, table, at, gap, step_s).map(|place| doubt(at, kind, place, step_s, UNSEEN)));
                     }
                 }
                 t += 0.5 * step_s;

@@ -331,8 +331,7 @@ impl ShotFinder {
 
     fn close(&mut self) -> Option<RawShot> {
         let open = self.open.take()?;
-        let frames: Vec<FrameObservations> = self.frames.iter().cloned().collect();
-        let readings = readings_of_stretch(&frames, self.balls.keys().copied());
+        let readings = readings_of_stretch(self.frames.make_contiguous(), self.balls.keys().copied());
         let mut end = open.start_hint;
         let mut travelled = false;
         for kept in readings.values() {
