@@ -44,7 +44,6 @@ impl Station {
 
 /// Everything that was read across one rail.
 pub(super) struct RailView {
-    pub(super) rail: Rail,
     pub(super) stations: Vec<Station>,
     /// Metres from one sample to the next.
     pub(super) step_m: f64,
@@ -182,7 +181,6 @@ pub(super) fn read_rail(
         .collect();
     let stations = if look.smooth { smoothed(stations) } else { stations };
     RailView {
-        rail,
         stations,
         step_m,
         metres_per_px,
@@ -253,7 +251,7 @@ fn visible_face_m(camera: &Camera, table: &Table, rail: Rail) -> f64 {
 }
 
 /// Luma above black and chroma from neutral of the nearest pixel. `None` outside the picture.
-fn colour_at(image: &Image, x: f64, y: f64) -> Option<[f64; 3]> {
+pub(super) fn colour_at(image: &Image, x: f64, y: f64) -> Option<[f64; 3]> {
     if !(x >= 0.0 && y >= 0.0 && x < image.width() as f64 && y < image.height() as f64) {
         return None;
     }

@@ -9,6 +9,7 @@
 
 mod cloth;
 mod edges;
+mod pockets;
 mod quad;
 mod refine;
 
@@ -17,8 +18,9 @@ use std::f64::consts::PI;
 use nalgebra::{Point2, Rotation3, Vector3};
 
 use self::cloth::{Region, Small};
+use self::pockets::has_pockets;
 use self::quad::Quad;
-use self::refine::{Fit, refined};
+use self::refine::{Fit, refined, shift_m};
 use super::solve::{Landmark, NoseCorners, Start, Target, rectangle_solution, solve};
 use super::{Calibration, Error};
 use crate::frame::Image;
@@ -89,13 +91,52 @@ pub fn find(images: &[&Image], table: &Table) -> Result<Calibration, Error> {
         };
         match fit_region(&pictures, &region, table)? {
             Some(fit) => match judged(&fit, table, pictures.len()) {
-                Ok(found) => return Ok(found),
+                Ok(found) => {
+                    if let Some(found) = has_pockets(&pictures, &found.camera, table, &region.colour)
+                        && found != table.has_pockets
+                    {
+                        return Err(Error::WrongTable {
+                            found: if found { "six" } else { "no" },
+                            expected: if table.has_pockets { "six" } else { "none" },
+                        });
+                    }
+                    return Ok(found);
+                }
                 Err(e) => failure = e,
             },
             None => failure = no_table("the largest surface of one colour has not the shape of this table"),
         }
     }
     Err(failure)
+}
+
+/// What a picture shows, in the light of a calibration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum View {
+    /// The calibrated table from the calibrated camera.
+    Known {
+        /// Root mean square distance of the noses from where the calibration puts them, millimetres on the table: some tenths for a
+        /// camera that stands still, millimetres and more for one that was knocked.
+        off_mm: f64,
+    },
+    /// Something else: another camera, a card, a table too much covered, a camera that was moved far.
+    Other,
+}
+
+/// Says whether a picture shows the calibrated table from the calibrated camera, and how far the camera has moved: for cuts in a
+/// broadcast and for knocked cameras. Takes some milliseconds.
+///
+/// # Errors
+/// [`Error::OpenCv`] when the picture cannot be worked on.
+pub fn view_of(image: &Image, calibration: &Calibration) -> Result<View, Error> {
+    let camera = &calibration.camera;
+    if (camera.width_px() as usize, camera.height_px() as usize) != (image.width(), image.height()) {
+        return Ok(View::Other);
+    }
+    let off_m = Small::of(image)?
+        .central_colour()
+        .and_then(|colour| shift_m(image, camera, &calibration.table, colour));
+    Ok(off_m.map_or(View::Other, |off_m| View::Known { off_mm: off_m * 1e3 }))
 }
 
 /// The pictures among `left` that look like one of them, the most there are.

@@ -124,7 +124,6 @@ impl Fit {
 
 /// Corrects `camera`. `None` when hardly anything is where this reading expects it.
 pub(super) fn refined(images: &[&Image], camera: Camera, table: &Table, colour: ClothColour) -> Option<Fit> {
-    let light = light_table(images.first()?);
     let mut start = Start {
         camera,
         cushion_width_m: table.cushion_width_m,
@@ -133,21 +132,7 @@ pub(super) fn refined(images: &[&Image], camera: Camera, table: &Table, colour: 
     let mut stages = [0_usize; 4];
     let last_stage = STAGES.len() - 1;
     for pass in 1..=MAX_PASSES {
-        let views = RAILS.map(|rail| {
-            let stage = stages[rail as usize];
-            let cushion_m = CUSHION_CHECK.map(|share| share * start.cushion_width_m);
-            let look = Look {
-                spacing_m: STAGES[stage].spacing_m,
-                smooth: stage > 0,
-                check: ClothCheck {
-                    colour,
-                    bed_m: BED_CHECK_M,
-                    // A rough camera does not know the cushion from the wood.
-                    cushion_m: (stage > 0).then_some(cushion_m),
-                },
-            };
-            read_rail(images, &start.camera, table, rail, &light, &look)
-        });
+        let views = read_rails(images, &start.camera, table, start.cushion_width_m, colour, &stages);
         let evidence = Evidence::of(&views, &stages, start.cushion_width_m);
         let nose_support = evidence.nose_support();
         let agreement = evidence.agreement();
@@ -183,6 +168,52 @@ pub(super) fn refined(images: &[&Image], camera: Camera, table: &Table, colour: 
         }
     }
     None
+}
+
+/// Reads all four rails, each as its stage asks.
+fn read_rails(
+    images: &[&Image],
+    camera: &Camera,
+    table: &Table,
+    cushion_width_m: f64,
+    colour: ClothColour,
+    stages: &[usize; 4],
+) -> [RailView; 4] {
+    let light = images.first().map_or([0.0; 256], |image| light_table(image));
+    RAILS.map(|rail| {
+        let stage = stages[rail as usize];
+        let look = Look {
+            spacing_m: STAGES[stage].spacing_m,
+            smooth: stage > 0,
+            check: ClothCheck {
+                colour,
+                bed_m: BED_CHECK_M,
+                // A rough camera does not know the cushion from the wood.
+                cushion_m: (stage > 0).then_some(CUSHION_CHECK.map(|share| share * cushion_width_m)),
+            },
+        };
+        read_rail(images, camera, table, rail, &light, &look)
+    })
+}
+
+/// How far the noses in a picture lie from where a camera puts them, root mean square, metres. `None` when three of them are not near.
+pub(super) fn shift_m(image: &Image, camera: &Camera, table: &Table, colour: ClothColour) -> Option<f64> {
+    let passes = [[1; 4], [0; 4]];
+    passes.into_iter().find_map(|stages| {
+        let views = read_rails(&[image], camera, table, table.cushion_width_m, colour, &stages);
+        let evidence = Evidence::of(&views, &stages, table.cushion_width_m);
+        let agreement = evidence.agreement();
+        let support = evidence.nose_support();
+        let seen = |i: &usize| agreement[*i] >= SURE_AGREEMENT && support[*i] >= MIN_RAIL_SUPPORT;
+        let rails: Vec<usize> = (0..4).filter(seen).collect();
+        let offs: Vec<f64> = rails
+            .iter()
+            .filter_map(|i| evidence.noses[*i].as_ref())
+            .flat_map(|c| c.edges.iter().map(|e| e.out_m))
+            .collect();
+        let mean_square = offs.iter().map(|o| o * o).sum::<f64>() / offs.len().max(1) as f64;
+        (rails.len() >= 3).then(|| mean_square.sqrt())
+    })
 }
 
 /// The courses of the noses and of the cloth's outer edge along the rails, in the order of [`RAILS`].
