@@ -30,6 +30,7 @@ pub mod update;
 pub mod calibration;
 #[cfg(feature = "vision")]
 pub mod capture;
+pub mod config;
 #[cfg(feature = "vision")]
 pub mod detect;
 #[cfg(feature = "vision")]

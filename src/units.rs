@@ -59,7 +59,7 @@ impl Ord for Timestamp {
 }
 
 /// A probability in 0..=1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Confidence(f64);
 
 impl Confidence {

@@ -1,11 +1,21 @@
 //! What happened on the table: the strike, contacts, rails and rest, each with its time, its time error and how sure we
 //! are. Metres and seconds; this module has never heard of pixels or frames' pictures.
 
+mod causes;
+mod near;
+pub mod notation;
+mod pieces;
+mod reconstruct;
+mod settle;
+mod shots;
+
 use std::collections::BTreeMap;
 
 use crate::ball::Ball;
+use crate::observation::FrameObservations;
 use crate::space::TablePoint;
-use crate::table::{Pocket, Rail};
+use crate::table::{Pocket, Rail, Table};
+use crate::track::Reading;
 use crate::units::{Confidence, Timestamp};
 
 /// What kind of thing happened, and to which balls.
@@ -93,6 +103,13 @@ pub struct Event {
     pub t_err_s: f64,
     /// Probability that it happened at all. Weak events are kept, so that a missed contact can be doubted.
     pub confidence: Confidence,
+}
+
+impl Event {
+    /// Whether it more likely happened than not.
+    pub fn is_likely(&self) -> bool {
+        self.confidence.get() >= 0.5
+    }
 }
 
 /// What a stretch of play is.
@@ -217,5 +234,47 @@ impl Shot {
     /// Whether `flag` is set.
     pub fn has(&self, flag: ShotFlag) -> bool {
         self.flags.contains(&flag)
+    }
+}
+
+/// Finds shots in the stream of readings and works each out when its balls rest.
+#[derive(Debug, Clone)]
+pub struct EventFinder {
+    table: Table,
+    shots: shots::ShotFinder,
+    next_no: u32,
+}
+
+impl EventFinder {
+    /// A finder for these balls on a table of these sizes.
+    pub fn new(table: Table, balls: impl Iterator<Item = Ball>) -> Self {
+        Self {
+            table,
+            shots: shots::ShotFinder::new(balls),
+            next_no: 1,
+        }
+    }
+
+    /// Takes a frame and the readings that began to count with it; returns a shot when one has just ended.
+    pub fn observe(&mut self, seen: &FrameObservations, readings: &[(Ball, Reading)]) -> Option<Shot> {
+        let raw = self.shots.observe(seen, readings);
+        raw.map(|raw| self.work_out(&raw))
+    }
+
+    /// Whether the view was lost for so long that nothing known about the balls holds any more.
+    pub fn lost_view(&self) -> bool {
+        self.shots.lost_view()
+    }
+
+    /// No more frames: a shot still open is returned with its flag.
+    pub fn finish(&mut self) -> Option<Shot> {
+        let raw = self.shots.finish();
+        raw.map(|raw| self.work_out(&raw))
+    }
+
+    fn work_out(&mut self, raw: &shots::RawShot) -> Shot {
+        let shot = reconstruct::reconstruct(self.next_no, raw, &self.table);
+        self.next_no += 1;
+        shot
     }
 }

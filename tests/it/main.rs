@@ -1,0 +1,10 @@
+//! One integration binary: each module is a job of its own.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+#[cfg(feature = "vision")]
+mod capture;
+#[cfg(feature = "vision")]
+mod cli;
+mod rules;
+mod sinks;
+mod tidy;
