@@ -5,7 +5,7 @@
 //! the focal length and the distortion hold the solution there; balls are a few millimetres below that plane, so the choice then
 //! hardly moves them.
 
-use nalgebra::{Matrix3, Point2, Point3, Rotation3, SMatrix, SVector, Vector2, Vector3};
+use nalgebra::{Matrix3, Point2, Point3, Rotation3, SMatrix, SVector, UnitQuaternion, Vector2, Vector3};
 
 use super::{Calibration, Error};
 use crate::space::{Camera, ImagePoint};
@@ -179,11 +179,17 @@ impl State {
             picture_centre(w, h),
             self.k1,
             self.k2,
-            self.rotation.scaled_axis(),
+            rotation_vector(&self.rotation),
             self.translation,
         )?;
         (self.translation.norm() < MAX_CAMERA_DISTANCE_M).then_some(camera)
     }
+}
+
+/// Axis times angle. A camera that looks straight down is half a turn from the table's frame, where a matrix no longer shows its axis in
+/// its antisymmetric part (which is what [`Rotation3::scaled_axis`] reads); the quaternion does.
+pub(super) fn rotation_vector(rotation: &Rotation3<f64>) -> Vector3<f64> {
+    UnitQuaternion::from_rotation_matrix(rotation).scaled_axis()
 }
 
 /// The principal point is taken to be the middle of the picture: its true place hardly shows on a flat table.
@@ -555,5 +561,174 @@ fn camera_from_homography(h: &Matrix3<f64>, focal_px: f64, (width, height): (u32
         return None;
     }
     let translation = m.column(2).into_owned() - rotation.matrix().column(2) * height_m;
-    Camera::new(width, height, focal_px, c, 0.0, 0.0, rotation.scaled_axis(), translation)
+    Camera::new(width, height, focal_px, c, 0.0, 0.0, rotation_vector(&rotation), translation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::TablePoint;
+    use crate::table::RAILS;
+
+    const TABLE: Table = Table::CAROM;
+
+    /// A camera 3 m above the table that looks down, turned by `tilt` about the long axis.
+    fn truth(tilt: f64, k1: f64) -> Camera {
+        let rotation = Rotation3::from_axis_angle(&Vector3::x_axis(), std::f64::consts::PI + tilt);
+        let translation = Vector3::new(0.02, -0.01, 3.1);
+        Camera::new(
+            1920,
+            1080,
+            1750.0,
+            picture_centre(1920, 1080),
+            k1,
+            0.0,
+            rotation_vector(&rotation),
+            translation,
+        )
+        .unwrap()
+    }
+
+    /// Nose points every few centimetres.
+    fn noses(camera: &Camera) -> Vec<Landmark> {
+        RAILS
+            .into_iter()
+            .flat_map(|rail| (-20..=20).map(move |i| (rail, f64::from(i) / 21.0)))
+            .map(|(rail, along)| {
+                let out = rail.outward();
+                let (x, y) = (TABLE.length_m / 2.0, TABLE.width_m / 2.0);
+                let at = Point3::new(
+                    if out.x == 0.0 { along * x } else { out.x * x },
+                    if out.y == 0.0 { along * y } else { out.y * y },
+                    TABLE.nose_height_m,
+                );
+                Landmark {
+                    at: camera.image_from_world(at).unwrap(),
+                    target: Target::Nose(rail),
+                    sigma_px: 0.3,
+                }
+            })
+            .collect()
+    }
+
+    fn corners(camera: &Camera, table: &Table) -> NoseCorners {
+        let (x, y, z) = (table.length_m / 2.0, table.width_m / 2.0, table.nose_height_m);
+        let pixel = |x, y| camera.image_from_world(Point3::new(x, y, z)).unwrap();
+        NoseCorners {
+            head_left: pixel(-x, y),
+            foot_left: pixel(x, y),
+            foot_right: pixel(x, -y),
+            head_right: pixel(-x, -y),
+        }
+    }
+
+    /// Largest error at the height of balls' centres, millimetres.
+    fn error_mm(found: &Camera, truth: &Camera) -> f64 {
+        (-9..=9)
+            .flat_map(|i| (-9..=9).map(move |j| TablePoint::new(f64::from(i) * 0.15, f64::from(j) * 0.07)))
+            .map(|at| {
+                let pixel = truth.image_from_table(at, TABLE.ball_radius_m).unwrap();
+                found.table_from_image(pixel, TABLE.ball_radius_m).unwrap().distance(at) * 1e3
+            })
+            .fold(0.0, f64::max)
+    }
+
+    fn start(camera: Camera) -> Start {
+        Start {
+            camera,
+            cushion_width_m: TABLE.cushion_width_m,
+            solve_distortion: true,
+        }
+    }
+
+    #[test]
+    fn noses_give_pose_lens_and_distortion() {
+        // From straight above nothing tells the focal length, and the prior's is a quarter longer than this one. Balls' centres lie 8 mm
+        // below the noses and at most 1.6 m from under the camera, 3.1 m below it: a quarter of 8 mm * 1.6 / 3.1 is 1.0 mm.
+        for (tilt, k1, limit_mm) in [(0.0, 0.0, 1.05), (0.25, -0.08, 0.5), (-0.1, 0.05, 0.5)] {
+            let truth = truth(tilt, k1);
+            let rough = solve_from_corners(&corners(&truth, &TABLE), 1920, 1080, &TABLE).unwrap();
+            let found = solve(&noses(&truth), &TABLE, &start(rough.camera)).unwrap();
+            let error = error_mm(&found.camera, &truth);
+            assert!(error < limit_mm, "tilt {tilt}, k1 {k1}: {error} mm");
+        }
+    }
+
+    #[test]
+    fn one_landmark_in_six_may_be_something_else() {
+        let truth = truth(0.2, -0.05);
+        let mut landmarks = noses(&truth);
+        for l in landmarks.iter_mut().step_by(6) {
+            l.at = ImagePoint::new(l.at.x() + 25.0, l.at.y() + 25.0);
+        }
+        let rough = solve_from_corners(&corners(&truth, &TABLE), 1920, 1080, &TABLE).unwrap();
+        let found = solve(&landmarks, &TABLE, &start(rough.camera)).unwrap();
+        assert!(error_mm(&found.camera, &truth) < 0.5);
+        let (rms_m, _) = found.misfit_m(0..landmarks.len(), 6.0);
+        assert!(rms_m < 1e-4, "what lies far off does not count: {rms_m}");
+    }
+
+    #[test]
+    fn the_cushion_s_width_is_measured() {
+        let truth = truth(0.1, 0.0);
+        let wider = Table {
+            length_m: TABLE.length_m + 0.11,
+            width_m: TABLE.width_m + 0.11,
+            ..TABLE
+        };
+        let mut landmarks = noses(&truth);
+        let outer = corners(&truth, &wider);
+        for (a, b, rail) in [
+            (outer.head_left, outer.foot_left, Rail::Left),
+            (outer.foot_right, outer.head_right, Rail::Right),
+        ] {
+            landmarks.extend((1..20).map(|i| Landmark {
+                at: ImagePoint(a.0 + (b.0 - a.0) * (f64::from(i) / 20.0)),
+                target: Target::ClothEdge(rail),
+                sigma_px: 0.3,
+            }));
+        }
+        let found = solve(&landmarks, &TABLE, &start(truth)).unwrap();
+        assert!((found.cushion_width_m - 0.055).abs() < 2e-4, "{}", found.cushion_width_m);
+    }
+
+    #[test]
+    fn four_corners_without_distortion_are_enough() {
+        let truth = truth(0.3, 0.0);
+        let found = solve_from_corners(&corners(&truth, &TABLE), 1920, 1080, &TABLE).unwrap();
+        assert!(found.residual_mm < 0.5, "{}", found.residual_mm);
+        assert!(error_mm(&found.camera, &truth) < 1.0);
+    }
+
+    #[test]
+    fn corners_of_no_table_are_refused() {
+        let good = corners(&truth(0.1, 0.0), &TABLE);
+        let mirrored = NoseCorners {
+            head_left: good.foot_left,
+            foot_left: good.head_left,
+            foot_right: good.head_right,
+            head_right: good.foot_right,
+        };
+        let one_place = NoseCorners {
+            head_left: good.head_left,
+            foot_left: good.head_left,
+            foot_right: good.head_left,
+            head_right: good.head_left,
+        };
+        let endless = NoseCorners {
+            head_left: ImagePoint::new(f64::NAN, 0.0),
+            ..good
+        };
+        for bad in [mirrored, one_place, endless] {
+            let answer = solve_from_corners(&bad, 1920, 1080, &TABLE);
+            assert!(matches!(answer, Err(Error::Unsolvable { .. })), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn too_few_landmarks_are_refused() {
+        let truth = truth(0.1, 0.0);
+        let few = &noses(&truth)[..6];
+        assert!(matches!(solve(few, &TABLE, &start(truth)), Err(Error::Unsolvable { .. })));
+    }
 }

@@ -21,7 +21,7 @@ use self::cloth::{Region, Small};
 use self::pockets::has_pockets;
 use self::quad::Quad;
 use self::refine::{Fit, refined, shift_m};
-use super::solve::{Landmark, NoseCorners, Start, Target, rectangle_solution, solve};
+use super::solve::{Landmark, NoseCorners, Start, Target, rectangle_solution, rotation_vector, solve};
 use super::{Calibration, Error};
 use crate::frame::Image;
 use crate::space::{Camera, ImagePoint};
@@ -215,7 +215,7 @@ fn head_to_the_left_or_near(camera: &Camera) -> Camera {
         camera.centre_px(),
         k1,
         k2,
-        rotation.scaled_axis(),
+        rotation_vector(&rotation),
         camera.translation(),
     )
     .unwrap_or(*camera)
