@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use crate::space::Camera;
 use crate::table::Table;
 
+mod corners;
 mod file;
 #[cfg(feature = "vision")]
 mod find_table;
@@ -17,12 +18,13 @@ mod find_table;
 mod preview;
 mod solve;
 
+pub use corners::{NoseCorners, solve_from_corners};
 pub use file::{FORMAT, load, save};
 #[cfg(feature = "vision")]
 pub use find_table::{View, find, view_of};
 #[cfg(feature = "vision")]
 pub use preview::preview;
-pub use solve::{Landmark, NoseCorners, Solution, Start, Target, solve, solve_from_corners};
+pub use solve::{Landmark, Solution, Start, Target, solve};
 
 /// A camera, the table it looks at, and how well the two fit.
 #[derive(Debug, Clone, PartialEq)]

@@ -138,12 +138,13 @@ pub(super) fn read_rail(
     let stations: Vec<Station> = (0..count)
         .filter_map(|i| {
             let along = span * (2.0 * (i as f64 + 0.5) / count as f64 - 1.0);
-            let side_pocket = table.has_pockets && length_m == table.length_m && (along * length_m / 2.0).abs() < POCKET_MARGIN_M;
+            let side_pocket =
+                table.has_pockets && matches!(rail, Rail::Left | Rail::Right) && (along * length_m / 2.0).abs() < POCKET_MARGIN_M;
             if side_pocket {
                 return None;
             }
             // Over 22 cm a picture is straight to far less than a pixel's hundredth: three points make the line.
-            let ends = [READ_FROM_M, READ_TO_M, (READ_FROM_M + READ_TO_M) / 2.0];
+            let ends = [READ_FROM_M, READ_TO_M, f64::midpoint(READ_FROM_M, READ_TO_M)];
             let [a, b, m] = ends.map(|out| rail_pixel(camera, table, rail, along, out));
             let (a, b, m) = (a?, b?, m?);
             // Parabola through the three pixels.
@@ -179,7 +180,7 @@ pub(super) fn read_rail(
             Some(Station { along, light: values })
         })
         .collect();
-    let stations = if look.smooth { smoothed(stations) } else { stations };
+    let stations = if look.smooth { smoothed(&stations) } else { stations };
     RailView {
         stations,
         step_m,
@@ -188,7 +189,7 @@ pub(super) fn read_rail(
 }
 
 /// Each station averaged with its two neighbours, where they are clear.
-fn smoothed(stations: Vec<Station>) -> Vec<Station> {
+fn smoothed(stations: &[Station]) -> Vec<Station> {
     let mean = |n: usize| {
         let near = &stations[n.saturating_sub(1)..(n + 2).min(stations.len())];
         let own = &stations[n];

@@ -21,7 +21,8 @@ use self::cloth::{Region, Small};
 use self::pockets::has_pockets;
 use self::quad::Quad;
 use self::refine::{Fit, refined, shift_m};
-use super::solve::{Landmark, NoseCorners, Start, Target, rectangle_solution, rotation_vector, solve};
+use super::corners::{NoseCorners, rectangle_solution};
+use super::solve::{Landmark, Start, Target, has_usual_lens, rotation_vector, solve};
 use super::{Calibration, Error};
 use crate::frame::Image;
 use crate::space::{Camera, ImagePoint};
@@ -60,9 +61,6 @@ const MIN_AGREEMENT: f64 = 0.65;
 /// [`Error::NoTable`] when no picture shows a whole table, [`Error::Misfit`] when something like a table does not fit its sizes,
 /// [`Error::OpenCv`] when a picture cannot be worked on.
 pub fn find(images: &[&Image], table: &Table) -> Result<Calibration, Error> {
-    let no_table = |reason: &str| Error::NoTable {
-        reason: reason.to_owned(),
-    };
     let stride = images.len().div_ceil(MAX_IMAGES).max(1);
     let images: Vec<&Image> = images.iter().step_by(stride).copied().collect();
     if images.is_empty() {
@@ -71,10 +69,11 @@ pub fn find(images: &[&Image], table: &Table) -> Result<Calibration, Error> {
     let mut regions: Vec<(&Image, Region)> = Vec::new();
     for image in images {
         let small = Small::of(image)?;
-        if let Some(colour) = small.central_colour()
-            && let Some(region) = small.region(colour)?
-        {
-            regions.push((image, region));
+        for colour in small.central_colours() {
+            if let Some(region) = small.region(colour)? {
+                regions.push((image, region));
+                break;
+            }
         }
     }
     let mut failure = no_table("no picture has a large surface of one colour around its middle");
@@ -134,8 +133,9 @@ pub fn view_of(image: &Image, calibration: &Calibration) -> Result<View, Error> 
         return Ok(View::Other);
     }
     let off_m = Small::of(image)?
-        .central_colour()
-        .and_then(|colour| shift_m(image, camera, &calibration.table, colour));
+        .central_colours()
+        .into_iter()
+        .find_map(|colour| shift_m(image, camera, &calibration.table, colour));
     Ok(off_m.map_or(View::Other, |off_m| View::Known { off_mm: off_m * 1e3 }))
 }
 
@@ -152,15 +152,27 @@ fn largest_group(regions: &[(&Image, Region)], left: &[usize]) -> Option<Vec<usi
         .filter(|group| !group.is_empty())
 }
 
+fn no_table(reason: &str) -> Error {
+    Error::NoTable {
+        reason: reason.to_owned(),
+    }
+}
+
 fn judged(fit: &Fit, table: &Table, n_pictures: usize) -> Result<Calibration, Error> {
-    if fit.support() < MIN_SUPPORT || fit.nose_support.iter().any(|s| *s < MIN_RAIL_SUPPORT) {
-        return Err(Error::NoTable {
-            reason: format!(
-                "the surface in the middle has cushion noses on {:.0} % of its sides, {:.0} % are needed",
-                100.0 * fit.support(),
-                100.0 * MIN_SUPPORT
-            ),
-        });
+    let least = fit.nose_support.iter().copied().fold(1.0, f64::min);
+    for (what, share, needed) in [
+        ("its sides together", fit.support(), MIN_SUPPORT),
+        ("one of its sides", least, MIN_RAIL_SUPPORT),
+    ] {
+        if share < needed {
+            return Err(Error::NoTable {
+                reason: format!(
+                    "the surface in the middle shows cushion noses on {:.0} % of {what}, {:.0} % are needed",
+                    100.0 * share,
+                    100.0 * needed
+                ),
+            });
+        }
     }
     let worst = fit.weakest_agreement();
     if worst < MIN_AGREEMENT {
@@ -171,6 +183,11 @@ fn judged(fit: &Fit, table: &Table, n_pictures: usize) -> Result<Calibration, Er
                 100.0 * MIN_AGREEMENT
             ),
         });
+    }
+    if !has_usual_lens(&fit.solution.camera) {
+        return Err(no_table(
+            "the surface in the middle would have the shape of this table only through a lens that no camera has",
+        ));
     }
     if fit.residual_m > fit.limit_m() {
         return Err(Error::Misfit {

@@ -16,8 +16,10 @@ struct Stage {
     window_m: f64,
     /// ... and at least so many pixels, for rails far away.
     window_px: f64,
-    /// Standard deviation of a nose edge, pixels: at first an edge may be another one than the nose, in the end it is a step blurred over
-    /// a pixel, in 8-bit noise.
+    /// Standard deviation of a nose edge, pixels: at first an edge may be another one than the nose. In the end a single edge is good to a
+    /// tenth, but all edges of a rail share an error of the same size (shade beside the step, blur, sharpening), which does not average
+    /// out over the rail's 60 stations: as independent numbers they are worth sqrt(60) * 0.13 = 1 pixel each. With less, that error would
+    /// outweigh what is known of lenses and be read as a longer or a shorter one.
     nose_sigma_px: f64,
     /// The same of the cloth's outer edge: in the end a seam whose shade differs from rail to rail.
     cloth_edge_sigma_px: f64,
@@ -37,22 +39,22 @@ const STAGES: [Stage; 4] = [
     Stage {
         window_m: 0.014,
         window_px: 3.0,
-        nose_sigma_px: 1.0,
-        cloth_edge_sigma_px: 1.5,
+        nose_sigma_px: 1.5,
+        cloth_edge_sigma_px: 2.0,
         spacing_m: 0.07,
     },
     Stage {
         window_m: 0.009,
         window_px: 2.0,
-        nose_sigma_px: 0.4,
-        cloth_edge_sigma_px: 1.0,
+        nose_sigma_px: 1.0,
+        cloth_edge_sigma_px: 2.0,
         spacing_m: 0.045,
     },
     Stage {
         window_m: 0.007,
         window_px: 2.0,
-        nose_sigma_px: 0.25,
-        cloth_edge_sigma_px: 0.8,
+        nose_sigma_px: 1.0,
+        cloth_edge_sigma_px: 2.0,
         spacing_m: 0.045,
     },
 ];
@@ -72,7 +74,7 @@ const COURSE_TOLERANCE_PX: f64 = 1.2;
 /// ... or within this, metres: a cushion is not straighter.
 const COURSE_TOLERANCE_M: f64 = 0.001_5;
 /// Landmarks further off than this, in standard deviations, do not count in the residual: they are something else (a hand, a logo).
-const OUTLIER_SIGMA: f64 = 6.0;
+const OUTLIER_SIGMA: f64 = 3.0;
 /// A rail whose clear stations show the nose less often than this is lost.
 const LOST_AGREEMENT: f64 = 0.5;
 /// One lost rail is left to the other three when all of them show their noses at least so often.
@@ -82,7 +84,7 @@ const MIN_RAIL_SUPPORT: f64 = 0.2;
 /// Largest root mean square misfit of the noses, metres: what is left on a real table, whose cushions are not quite straight.
 const MAX_RESIDUAL_M: f64 = 0.003;
 /// ... and in pixels, for pictures whose pixels are large.
-const MAX_RESIDUAL_PX: f64 = 0.8;
+const MAX_RESIDUAL_PX: f64 = 0.5;
 
 /// A camera with what speaks for it.
 pub(super) struct Fit {
