@@ -42,9 +42,7 @@ const SUSPECT_REACH_M: f64 = 0.06;
 /// touch of any rail or ball that was near enough. `p` is how likely it is that something did.
 pub(crate) fn suspects(paths: &[BallPath], table: &Table, ball: Ball, lo: f64, hi: f64, p: f64) -> Vec<Event> {
     let mut out = Vec::new();
-    let Some(path) = paths.iter().find(|x| x.ball == ball) else {
-        return out;
-    };
+    let Some(path) = paths.iter().find(|x| x.ball == ball) else { return out };
     let middle = 0.5 * (lo + hi);
     // Readings about the change, on both sides, and how far the ball went between them.
     let about = |t: &f64| *t >= lo - (hi - lo) && *t <= hi + (hi - lo);
@@ -59,18 +57,14 @@ pub(crate) fn suspects(paths: &[BallPath], table: &Table, ball: Ball, lo: f64, h
         });
     };
     for rail in RAILS {
-        let gap = |q: &&&super::pieces::Point| {
-            table.distance_to_nose_m(TablePoint::new(q.x, q.y), rail) - table.rail_contact_distance_m()
-        };
+        let gap = |q: &&&super::pieces::Point| table.distance_to_nose_m(TablePoint::new(q.x, q.y), rail) - table.rail_contact_distance_m();
         if let Some(q) = near.iter().find(|q| gap(q) < SUSPECT_REACH_M) {
             push(EventKind::Rail { ball, rail }, TablePoint::new(q.x, q.y));
         }
     }
     for other in paths.iter().filter(|o| o.ball != ball) {
         let Some(piece) = other.piece_at(middle) else { continue };
-        let close = near
-            .iter()
-            .find(|q| (q.place() - piece.place(q.t)).norm() < 2.0 * table.ball_radius_m + SUSPECT_REACH_M);
+        let close = near.iter().find(|q| (q.place() - piece.place(q.t)).norm() < 2.0 * table.ball_radius_m + SUSPECT_REACH_M);
         if let Some(q) = close {
             push(EventKind::contact(ball, other.ball), TablePoint::new(q.x, q.y));
         }

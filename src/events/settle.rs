@@ -316,13 +316,7 @@ impl Settlement {
     pub fn suspicious(&self, accounts: &[Account]) -> Vec<(usize, f64)> {
         let mut out = Vec::new();
         for (k, account) in accounts.iter().enumerate() {
-            let Some(chosen) = self
-                .chosen
-                .get(k)
-                .copied()
-                .flatten()
-                .and_then(|i| account.explanations.get(i))
-            else {
+            let Some(chosen) = self.chosen.get(k).copied().flatten().and_then(|i| account.explanations.get(i)) else {
                 out.push((k, MOST_DOUBT));
                 continue;
             };

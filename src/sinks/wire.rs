@@ -351,10 +351,7 @@ impl From<&Shot> for ShotLine {
         let layout = |l: &BTreeMap<Ball, TablePoint>| l.iter().map(|(ball, at)| (Name(*ball), Place::from(*at))).collect();
         let lines = |likely: bool| {
             let events = shot.events().iter().enumerate();
-            events
-                .filter(|(_, e)| e.is_likely() == likely)
-                .map(|(no, e)| EventLine::new(no, e))
-                .collect()
+            events.filter(|(_, e)| e.is_likely() == likely).map(|(no, e)| EventLine::new(no, e)).collect()
         };
         Self {
             shot: shot.no,
@@ -655,9 +652,8 @@ mod tests {
                 complete: true
             })
         );
-        let wrong = serde_json::from_str::<EventLine>(
-            r#"{"no":0,"t":1,"type":"rail","ball":"white","rail":"top","t_err":0,"confidence":1}"#,
-        );
+        let wrong =
+            serde_json::from_str::<EventLine>(r#"{"no":0,"t":1,"type":"rail","ball":"white","rail":"top","t_err":0,"confidence":1}"#);
         assert!(wrong.unwrap_err().to_string().contains("'top' is not a rail"));
     }
 

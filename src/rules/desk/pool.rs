@@ -314,16 +314,7 @@ impl PoolDesk {
     // --- the camera
 
     fn seen(&mut self, t: f64, seen: &Seen) {
-        if let Seen::CueStrike {
-            ball,
-            by,
-            dir,
-            from,
-            elevation_deg,
-            cut_deg,
-            ..
-        } = seen
-        {
+        if let Seen::CueStrike { ball, by, dir, from, elevation_deg, cut_deg, .. } = seen {
             let by = by.map(|s| *s);
             self.strike(t, **ball, by, dir.map(|d| *d), *elevation_deg, *cut_deg);
             if let (Some(from), Some(open)) = (from, &mut self.open) {
@@ -424,11 +415,7 @@ impl PoolDesk {
         let still_open = self.open.is_some();
         self.close_previous();
         let keep_overtime = self.overtime;
-        self.fresh = if keep_overtime {
-            self.sheet.fouls.len().saturating_sub(1)
-        } else {
-            self.sheet.fouls.len()
-        };
+        self.fresh = if keep_overtime { self.sheet.fouls.len().saturating_sub(1) } else { self.sheet.fouls.len() };
         let mut stroke = Stroke::new(by, ball, t, dir, cut_deg);
         stroke.elevation_deg = elevation_deg;
         self.open = Some(stroke);
@@ -485,13 +472,7 @@ impl PoolDesk {
     }
 
     fn add(&mut self, foul: Foul) {
-        if !self
-            .sheet
-            .fouls
-            .iter()
-            .skip(self.fresh)
-            .any(|f| f.rule == foul.rule && f.by == foul.by)
-        {
+        if !self.sheet.fouls.iter().skip(self.fresh).any(|f| f.rule == foul.rule && f.by == foul.by) {
             self.sheet.fouls.push(foul);
         }
     }
@@ -524,9 +505,7 @@ impl PoolDesk {
         let Some(open) = self.open.take() else { return };
         for (since, _, _) in self.still.values().filter(|s| s.2) {
             let until = since + self.tolerances.settle_s;
-            self.sheet
-                .notices
-                .push(json!({"t": t, "to": "referee", "code": "hold_5s", "until": until}));
+            self.sheet.notices.push(json!({"t": t, "to": "referee", "code": "hold_5s", "until": until}));
         }
         let by = open.by;
         if open.replay {
@@ -543,11 +522,7 @@ impl PoolDesk {
         let spot_safety = self.safety && cfg.spot_after_safety;
         let spot_off = cfg.spot_off_table;
         self.turn = match keeps_turn {
-            _ if passes => Some(if self.out_of_turn(by) {
-                by.other()
-            } else {
-                self.turn.unwrap_or(by).other()
-            }),
+            _ if passes => Some(if self.out_of_turn(by) { by.other() } else { self.turn.unwrap_or(by).other() }),
             Some(true) => Some(by),
             Some(false) => Some(by.other()),
             None => None,
@@ -584,13 +559,7 @@ impl PoolDesk {
             &self.tolerances,
             behind,
             placed_wrong.or(from).is_some_and(|x| x >= line - EXACT_M),
-            |ball| {
-                self.start
-                    .balls
-                    .get(&Named(ball))
-                    .map(|p| point(*p))
-                    .is_some_and(|p| p.x() < line - EXACT_M)
-            },
+            |ball| self.start.balls.get(&Named(ball)).map(|p| point(*p)).is_some_and(|p| p.x() < line - EXACT_M),
         );
         for rule in found.rules {
             // A deliberate 6.11 swallows the accidental one.
@@ -603,19 +572,11 @@ impl PoolDesk {
         if found.split_hit {
             self.sheet.hint("split_hit");
         }
-        if self
-            .sheet
-            .fouls
-            .iter()
-            .skip(self.fresh)
-            .any(|f| f.rule.starts_with("P6.11") || f.rule == "P6.10")
-        {
+        if self.sheet.fouls.iter().skip(self.fresh).any(|f| f.rule.starts_with("P6.11") || f.rule == "P6.10") {
             self.sheet.award = Some("ball_in_hand".to_owned());
         }
         if self.start.game_cfg.call_shot {
-            let meant = self
-                .call
-                .or_else(|| self.start.obvious.as_ref().map(|o| (*o.ball, *o.pocket)));
+            let meant = self.call.or_else(|| self.start.obvious.as_ref().map(|o| (*o.ball, *o.pocket)));
             self.sheet.call_satisfied = Some(meant.is_some_and(|m| open.pocketed.contains(&m)));
         }
     }
@@ -647,9 +608,7 @@ impl PoolDesk {
 
     fn referee(&mut self, t: f64, word: &Refereed) {
         match word {
-            Refereed::Foul {
-                foul, by, ball, agent, ..
-            } => self.called(foul, **by, ball.map(|b| *b), agent.as_deref()),
+            Refereed::Foul { foul, by, ball, agent, .. } => self.called(foul, **by, ball.map(|b| *b), agent.as_deref()),
             Refereed::Unsportsmanlike { by, item, penalty } => self.unsportsmanlike(**by, item, penalty.as_deref()),
             Refereed::Conduct { by, item, sanction, .. } => {
                 if let Ok(seat) = by.parse() {
@@ -685,10 +644,7 @@ impl PoolDesk {
                     }
                 }
             }
-            Refereed::ForeignContact {
-                ball,
-                would_have_left: true,
-            } => {
+            Refereed::ForeignContact { ball, would_have_left: true } => {
                 if let Some(open) = &mut self.open {
                     open.off_table.insert(**ball);
                 }
@@ -732,13 +688,7 @@ impl PoolDesk {
                 let to = self.turn.map(|s| s.to_string());
                 self.sheet.notices.push(json!({"to": to, "code": "placement_ok"}));
             }
-            Refereed::EquipmentCheck {
-                item,
-                colour_matches_cloth,
-                count,
-                own_similar,
-                amount,
-            } => {
+            Refereed::EquipmentCheck { item, colour_matches_cloth, count, own_similar, amount } => {
                 let allowed = match item.as_str() {
                     "own_chalk" | "chalk" => *colour_matches_cloth != Some(false),
                     "bridge" => count.is_none_or(|n| n <= 2) && *own_similar != Some(false),
@@ -774,8 +724,7 @@ impl PoolDesk {
         let rule = self.rule_of(foul, ball, agent);
         let present = self.open.as_ref().map(|o| o.by);
         // Too late for the stroke before (P6.0.c).
-        let late =
-            present.is_some_and(|p| p != by) || (self.last_by.is_some_and(|p| p != by) && self.turn != Some(by) && self.struck);
+        let late = present.is_some_and(|p| p != by) || (self.last_by.is_some_and(|p| p != by) && self.turn != Some(by) && self.struck);
         if late || !self.start.game_cfg.in_force(rule) {
             self.sheet.rejected.push("foul");
             return;
@@ -855,9 +804,7 @@ impl PoolDesk {
             sanction: Some(penalty.to_owned()),
         });
         self.sheet.fouls.retain(|f| !(rule == "P6.13.b" && f.rule == "P6.13.a"));
-        self.sheet
-            .fouls
-            .retain(|f| !(rule == "P6.11.c" && f.rule.starts_with("P6.11")));
+        self.sheet.fouls.retain(|f| !(rule == "P6.11.c" && f.rule.starts_with("P6.11")));
         self.fresh = self.fresh.min(self.sheet.fouls.len());
         match penalty {
             "warning" => return,
@@ -1013,12 +960,7 @@ impl PoolDesk {
     /// In hand behind the string with every object ball behind it: the nearest one may go to the foot spot (P1.5.d to f).
     fn request_spot_nearest(&mut self) {
         let line = self.line();
-        let objects: Vec<(Ball, f64)> = self
-            .layout
-            .iter()
-            .filter(|(b, _)| **b != Ball::Cue)
-            .map(|(b, p)| (*b, p.x()))
-            .collect();
+        let objects: Vec<(Ball, f64)> = self.layout.iter().filter(|(b, _)| **b != Ball::Cue).map(|(b, p)| (*b, p.x())).collect();
         let all_behind = !objects.is_empty() && objects.iter().all(|(_, x)| *x < line - EXACT_M);
         let granted = self.behind_string() && all_behind;
         self.sheet.granted = Some(granted);
@@ -1063,10 +1005,7 @@ impl PoolDesk {
             }
             Clocked::SlowPlay { player } => self.sheet.hint(format!("slow_play:{}", **player)),
             Clocked::Tick {} => {
-                let over = self
-                    .limit_s
-                    .zip(self.free_since)
-                    .is_some_and(|(limit, since)| t > since + limit);
+                let over = self.limit_s.zip(self.free_since).is_some_and(|(limit, since)| t > since + limit);
                 if over && self.open.is_none() && !self.overtime {
                     let by = self.turn.unwrap_or(*self.start.shooter);
                     self.overtime = true;

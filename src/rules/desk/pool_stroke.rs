@@ -62,9 +62,7 @@ impl Stroke {
                 (Ball::Cue, other) | (other, Ball::Cue) => self.contacts.push((t, other)),
                 _ => {}
             },
-            Seen::Rail {
-                ball, rail, at_start, ..
-            } => self.rails.push((t, **ball, **rail, *at_start)),
+            Seen::Rail { ball, rail, at_start, .. } => self.rails.push((t, **ball, **rail, *at_start)),
             Seen::RailTop { ball, rail } => self.rails.push((t, **ball, **rail, false)),
             Seen::LeavesRail { ball, rail } => self.left_rail.push((**ball, **rail)),
             Seen::LineCross { ball, line, to } if line == "head_string" && **ball == Ball::Cue => {
@@ -181,10 +179,7 @@ fn any_driven(stroke: &Stroke, start: &Start, first_t: Option<f64>) -> bool {
 
 /// Sorts fouls by gravity, then in the order of the rules (P6.0.b).
 pub(super) fn in_order(foul: &Foul) -> (bool, Vec<u32>, String) {
-    let numbers = foul
-        .rule
-        .trim_start_matches('P')
-        .split('.')
-        .map(|part| part.parse().unwrap_or(u32::MAX));
+    let numbers = foul.rule.trim_start_matches('P').split('.').map(|part| part.parse().unwrap_or(u32::MAX));
     (foul.severity != "serious", numbers.collect(), foul.rule.clone())
 }
+

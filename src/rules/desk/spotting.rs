@@ -14,13 +14,7 @@ const EXACT_M: f64 = 1e-9;
 /// `None` only when no place on the long string is free.
 pub fn spot(layout: &BTreeMap<Ball, TablePoint>, table: &Table, cue_gap_m: f64) -> Option<TablePoint> {
     let diameter_m = 2.0 * table.ball_radius_m;
-    let apart = |ball: Ball| {
-        if ball == Ball::Cue {
-            diameter_m + cue_gap_m
-        } else {
-            diameter_m
-        }
-    };
+    let apart = |ball: Ball| if ball == Ball::Cue { diameter_m + cue_gap_m } else { diameter_m };
     let start = table.foot_spot().x();
     let limit = table.length_m / 2.0 - table.ball_radius_m;
     let free = |x: f64| {
@@ -33,10 +27,7 @@ pub fn spot(layout: &BTreeMap<Ball, TablePoint>, table: &Table, cue_gap_m: f64) 
         (along2 >= 0.0).then(|| (at.x(), along2.sqrt()))
     });
     let touches: Vec<f64> = reaches.flat_map(|(x, along)| [x + along, x - along]).chain([start]).collect();
-    let below = touches
-        .iter()
-        .copied()
-        .filter(|&x| x >= start - EXACT_M && x <= limit + EXACT_M && free(x));
+    let below = touches.iter().copied().filter(|&x| x >= start - EXACT_M && x <= limit + EXACT_M && free(x));
     let above = touches.iter().copied().filter(|&x| x < start && x >= -limit && free(x));
     let x = below.min_by(f64::total_cmp).or_else(|| above.max_by(f64::total_cmp))?;
     Some(TablePoint::new(x, 0.0))
