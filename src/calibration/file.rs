@@ -147,7 +147,7 @@ fn raw(calibration: &Calibration) -> RawFile {
             centre_px: camera.centre_px().coords.into(),
             k1,
             k2,
-            rotation_vector: camera.rotation_vector().into(),
+            rotation_vector: camera.rotation().scaled_axis().into(),
             translation_m: camera.translation().into(),
         },
         table: RawTable {

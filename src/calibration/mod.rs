@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use crate::space::Camera;
 use crate::table::Table;
 
+mod corners;
 mod file;
 #[cfg(feature = "vision")]
 mod find_table;
@@ -17,12 +18,13 @@ mod find_table;
 mod preview;
 mod solve;
 
+pub use corners::{NoseCorners, solve_from_corners};
 pub use file::{FORMAT, load, save};
 #[cfg(feature = "vision")]
-pub use find_table::find;
+pub use find_table::{View, find, view_of};
 #[cfg(feature = "vision")]
 pub use preview::preview;
-pub use solve::{Landmark, NoseCorners, Solution, Start, Target, solve, solve_from_corners};
+pub use solve::{Landmark, Solution, Start, Target, solve};
 
 /// A camera, the table it looks at, and how well the two fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +64,16 @@ pub enum Error {
         residual_mm: f64,
         /// The bound that it breaks, millimetres.
         limit_mm: f64,
+    },
+    /// The table that was found is of the other kind.
+    #[error(
+        "the table in view has {found} pockets, this game is played on one with {expected}; choose the game that is played with --game"
+    )]
+    WrongTable {
+        /// `six` or `no`.
+        found: &'static str,
+        /// `six` or `none`.
+        expected: &'static str,
     },
     /// The landmarks do not determine a camera.
     #[error("these points do not determine a camera: {reason}; give the four nose corners of the table, each in its own place")]

@@ -5,9 +5,9 @@
 //! the focal length and the distortion hold the solution there; balls are a few millimetres below that plane, so the choice then
 //! hardly moves them.
 
-use nalgebra::{Matrix3, Point2, Point3, Rotation3, SMatrix, SVector, Vector2, Vector3};
+use nalgebra::{Point2, Point3, Rotation3, SMatrix, SVector, UnitQuaternion, Vector2, Vector3};
 
-use super::{Calibration, Error};
+use super::Error;
 use crate::space::{Camera, ImagePoint};
 use crate::table::{Rail, Table};
 
@@ -31,16 +31,6 @@ pub struct Landmark {
     pub target: Target,
     /// Standard deviation of `at`, pixels (across the line, for a line).
     pub sigma_px: f64,
-}
-
-/// The four corners where the nose lines meet, raw pixels; names as in [`Rail`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[allow(missing_docs)]
-pub struct NoseCorners {
-    pub head_left: ImagePoint,
-    pub foot_left: ImagePoint,
-    pub foot_right: ImagePoint,
-    pub head_right: ImagePoint,
 }
 
 /// From where the search for the best camera starts.
@@ -95,6 +85,9 @@ impl Solution {
 const PRIOR_FOCAL: f64 = 1.14;
 /// Standard deviation of the natural logarithm of that share: a factor 1.7 holds two thirds of the lenses above.
 const PRIOR_LOG_FOCAL_SIGMA: f64 = 0.53;
+/// A focal length further from the prior than this many of its standard deviations is not believed: shares below 0.23 and above 5.6.
+#[cfg(feature = "vision")]
+const MAX_LOG_FOCAL_SIGMAS: f64 = 3.0;
 /// Standard deviation of k1 around 0: a cheap wide lens reaches 0.2, a good one 0.03.
 const PRIOR_K1_SIGMA: f64 = 0.1;
 /// Standard deviation of k2 around 0: in published lens calibrations a few hundredths where k1 is about 0.1.
@@ -109,12 +102,8 @@ const MAX_STEPS: usize = 40;
 const MAX_DAMPINGS: usize = 8;
 /// Relative fall of the cost under which the search ends.
 const COST_TOLERANCE: f64 = 1e-7;
-/// Focal lengths to start from, as shares of the picture's longer side: from a wide angle to a telephoto lens.
-const START_FOCALS: [f64; 5] = [0.6, 0.85, 1.2, 1.7, 2.6];
 /// Focal lengths that every search starts from again, as shares of the picture's longer side.
 const RESTART_FOCALS: [f64; 3] = [0.75, 1.1, 1.8];
-/// Standard deviation of a corner that a person clicked, pixels.
-const CLICK_SIGMA_PX: f64 = 1.0;
 /// A camera is not taken to be further than this from the table, metres: the largest arenas.
 const MAX_CAMERA_DISTANCE_M: f64 = 60.0;
 
@@ -179,11 +168,26 @@ impl State {
             picture_centre(w, h),
             self.k1,
             self.k2,
-            self.rotation.scaled_axis(),
+            rotation_vector(&self.rotation),
             self.translation,
         )?;
         (self.translation.norm() < MAX_CAMERA_DISTANCE_M).then_some(camera)
     }
+}
+
+/// Axis times angle. A camera that looks straight down is half a turn from the table's frame, where a matrix no longer shows its axis in
+/// its antisymmetric part (which is what [`Rotation3::scaled_axis`] reads); the quaternion does.
+pub(super) fn rotation_vector(rotation: &Rotation3<f64>) -> Vector3<f64> {
+    UnitQuaternion::from_rotation_matrix(rotation).scaled_axis()
+}
+
+/// Whether a camera's focal length is one that cameras at billiards tables have. A table of another shape fits only from far away,
+/// aslant, through a telescope.
+#[cfg(feature = "vision")]
+pub(super) fn has_usual_lens(camera: &Camera) -> bool {
+    let longer_px = f64::from(camera.width_px().max(camera.height_px()));
+    let off = (camera.focal_px() / (PRIOR_FOCAL * longer_px)).ln() / PRIOR_LOG_FOCAL_SIGMA;
+    off.abs() <= MAX_LOG_FOCAL_SIGMAS
 }
 
 /// The principal point is taken to be the middle of the picture: its true place hardly shows on a flat table.
@@ -456,104 +460,100 @@ fn metres_per_px_near(camera: &Camera, world: Point3<f64>) -> f64 {
         .map_or(0.0, |j| 1.0 / j.determinant().abs().sqrt().max(1e-6))
 }
 
-/// A camera from the four corners of the nose lines: the best of several focal lengths to start from. Distortion cannot be told
-/// from four points and is left at zero.
-///
-/// # Errors
-/// [`Error::Unsolvable`] when the corners do not make a four-sided figure that a camera above the table could see.
-pub fn solve_from_corners(corners: &NoseCorners, width_px: u32, height_px: u32, table: &Table) -> Result<Calibration, Error> {
-    let solution = rectangle_solution(corners, (width_px, height_px), table, 0.0)?;
-    let (rms_m, max_m) = solution.misfit_m(0..solution.residuals_m.len(), f64::INFINITY);
-    Ok(Calibration {
-        camera: solution.camera,
-        table: *table,
-        residual_mm: rms_m * 1e3,
-        residual_max_mm: max_m * 1e3,
-        from: "nose corners by hand".to_owned(),
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::super::corners::solve_from_corners;
+    use super::super::corners::tests::{corners, error_mm, truth};
+    use super::*;
+    use crate::table::RAILS;
 
-/// The camera that sees a rectangle, `grown_m` larger on every side than the noses and at their height, with these corners.
-pub(super) fn rectangle_solution(
-    corners: &NoseCorners,
-    size_px: (u32, u32),
-    table: &Table,
-    grown_m: f64,
-) -> Result<Solution, Error> {
-    let (x, y, z) = (
-        table.length_m / 2.0 + grown_m,
-        table.width_m / 2.0 + grown_m,
-        table.nose_height_m,
-    );
-    let pairs = [
-        (corners.head_left, Point3::new(-x, y, z)),
-        (corners.foot_left, Point3::new(x, y, z)),
-        (corners.foot_right, Point3::new(x, -y, z)),
-        (corners.head_right, Point3::new(-x, -y, z)),
-    ];
-    let landmarks = pairs.map(|(at, world)| Landmark {
-        at,
-        target: Target::Point(world),
-        sigma_px: CLICK_SIGMA_PX,
-    });
-    let unsolvable = || Error::Unsolvable {
-        reason: "the corners are not those of a table seen from above, in the order head left, foot left, foot right, head right"
-            .to_owned(),
-    };
-    let homography = homography_from(&pairs).ok_or_else(unsolvable)?;
-    let longer = f64::from(size_px.0.max(size_px.1));
-    let mut best: Option<Solution> = None;
-    for share in START_FOCALS {
-        let Some(camera) = camera_from_homography(&homography, share * longer, size_px, z) else {
-            continue;
-        };
-        let start = Start {
+    const TABLE: Table = Table::CAROM;
+
+    /// Nose points every few centimetres.
+    fn noses(camera: &Camera) -> Vec<Landmark> {
+        RAILS
+            .into_iter()
+            .flat_map(|rail| (-20..=20).map(move |i| (rail, f64::from(i) / 21.0)))
+            .map(|(rail, along)| {
+                let out = rail.outward();
+                let (x, y) = (TABLE.length_m / 2.0, TABLE.width_m / 2.0);
+                let at = Point3::new(
+                    if out.x == 0.0 { along * x } else { out.x * x },
+                    if out.y == 0.0 { along * y } else { out.y * y },
+                    TABLE.nose_height_m,
+                );
+                Landmark {
+                    at: camera.image_from_world(at).unwrap(),
+                    target: Target::Nose(rail),
+                    sigma_px: 0.3,
+                }
+            })
+            .collect()
+    }
+
+    fn start(camera: Camera) -> Start {
+        Start {
             camera,
-            cushion_width_m: table.cushion_width_m,
-            solve_distortion: false,
+            cushion_width_m: TABLE.cushion_width_m,
+            solve_distortion: true,
+        }
+    }
+
+    #[test]
+    fn noses_give_pose_lens_and_distortion() {
+        // From straight above nothing tells the focal length, and the prior's is a quarter longer than this one. Balls' centres lie 8 mm
+        // below the noses and at most 1.6 m from under the camera, 3.1 m below it: a quarter of 8 mm * 1.6 / 3.1 is 1.0 mm.
+        for (tilt, k1, limit_mm) in [(0.0, 0.0, 1.05), (0.25, -0.08, 0.5), (-0.1, 0.05, 0.5)] {
+            let truth = truth(tilt, k1);
+            let rough = solve_from_corners(&corners(&truth, &TABLE), 1920, 1080, &TABLE).unwrap();
+            let found = solve(&noses(&truth), &TABLE, &start(rough.camera)).unwrap();
+            let error = error_mm(&found.camera, &truth);
+            assert!(error < limit_mm, "tilt {tilt}, k1 {k1}: {error} mm");
+        }
+    }
+
+    #[test]
+    fn one_landmark_in_six_may_be_something_else() {
+        let truth = truth(0.2, -0.05);
+        let mut landmarks = noses(&truth);
+        for l in landmarks.iter_mut().step_by(6) {
+            l.at = ImagePoint::new(l.at.x() + 25.0, l.at.y() + 25.0);
+        }
+        let rough = solve_from_corners(&corners(&truth, &TABLE), 1920, 1080, &TABLE).unwrap();
+        let found = solve(&landmarks, &TABLE, &start(rough.camera)).unwrap();
+        assert!(error_mm(&found.camera, &truth) < 0.5);
+        let (rms_m, _) = found.misfit_m(0..landmarks.len(), 6.0);
+        assert!(rms_m < 1e-4, "what lies far off does not count: {rms_m}");
+    }
+
+    #[test]
+    fn the_cushion_s_width_is_measured() {
+        let truth = truth(0.1, 0.0);
+        let wider = Table {
+            length_m: TABLE.length_m + 0.11,
+            width_m: TABLE.width_m + 0.11,
+            ..TABLE
         };
-        if let Ok(found) = solve(&landmarks, table, &start)
-            && best.as_ref().is_none_or(|b| found.cost < b.cost)
-        {
-            best = Some(found);
+        let mut landmarks = noses(&truth);
+        let outer = corners(&truth, &wider);
+        for (a, b, rail) in [
+            (outer.head_left, outer.foot_left, Rail::Left),
+            (outer.foot_right, outer.head_right, Rail::Right),
+        ] {
+            landmarks.extend((1..20).map(|i| Landmark {
+                at: ImagePoint(a.0 + (b.0 - a.0) * (f64::from(i) / 20.0)),
+                target: Target::ClothEdge(rail),
+                sigma_px: 0.3,
+            }));
         }
+        let found = solve(&landmarks, &TABLE, &start(truth)).unwrap();
+        assert!((found.cushion_width_m - 0.055).abs() < 2e-4, "{}", found.cushion_width_m);
     }
-    best.ok_or_else(unsolvable)
-}
 
-/// The homography that takes `(x, y, 1)` of the table to pixels.
-fn homography_from(pairs: &[(ImagePoint, Point3<f64>); 4]) -> Option<Matrix3<f64>> {
-    let mut a = SMatrix::<f64, 8, 8>::zeros();
-    let mut b = SVector::<f64, 8>::zeros();
-    for (i, (p, w)) in pairs.iter().enumerate() {
-        for (row, v, first) in [(2 * i, p.x(), 0), (2 * i + 1, p.y(), 3)] {
-            a[(row, first)] = w.x;
-            a[(row, first + 1)] = w.y;
-            a[(row, first + 2)] = 1.0;
-            a[(row, 6)] = -v * w.x;
-            a[(row, 7)] = -v * w.y;
-            b[row] = v;
-        }
+    #[test]
+    fn too_few_landmarks_are_refused() {
+        let truth = truth(0.1, 0.0);
+        let few = &noses(&truth)[..6];
+        assert!(matches!(solve(few, &TABLE, &start(truth)), Err(Error::Unsolvable { .. })));
     }
-    let s = a.lu().solve(&b)?;
-    s.iter()
-        .all(|v| v.is_finite())
-        .then(|| Matrix3::new(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], 1.0))
-}
-
-/// The nearest true pose to a homography of the plane `height_m` above the cloth, for a given focal length.
-fn camera_from_homography(h: &Matrix3<f64>, focal_px: f64, (width, height): (u32, u32), height_m: f64) -> Option<Camera> {
-    let c = picture_centre(width, height);
-    let k = Matrix3::new(focal_px, 0.0, c.x, 0.0, focal_px, c.y, 0.0, 0.0, 1.0);
-    let m = k.try_inverse()? * h;
-    let scale = (m.column(0).norm() * m.column(1).norm()).sqrt();
-    let m = m / if m[(2, 2)] < 0.0 { -scale } else { scale };
-    let (a, b) = (m.column(0).into_owned(), m.column(1).into_owned());
-    let svd = Matrix3::from_columns(&[a, b, a.cross(&b)]).svd(true, true);
-    let rotation = Rotation3::from_matrix_unchecked(svd.u? * svd.v_t?);
-    if rotation.matrix().determinant() < 0.0 {
-        return None;
-    }
-    let translation = m.column(2).into_owned() - rotation.matrix().column(2) * height_m;
-    Camera::new(width, height, focal_px, c, 0.0, 0.0, rotation.scaled_axis(), translation)
 }

@@ -1,6 +1,7 @@
 //! One integration binary: each module is a job of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod calibration;
 #[cfg(feature = "vision")]
 mod capture;
 #[cfg(feature = "vision")]

@@ -25,6 +25,10 @@ const CHROMA_SLACK: f64 = 0.25;
 const MAX_CHROMA_GAIN: f64 = 1.3;
 /// ... and by this many levels: noise and the rounding of low bitrates, after shrinking.
 const CHROMA_NOISE_LEVELS: f64 = 4.0;
+/// Colours around the middle that are tried: cloth, floor, and one more.
+const MAX_COLOURS: usize = 3;
+/// A region that touches more than this share of the picture's border is a floor or a card, not a table.
+const MAX_BORDER_SHARE: f64 = 0.3;
 /// Least share of the picture that a table covers: a smaller one cannot be measured.
 const MIN_AREA_SHARE: f64 = 0.06;
 /// Edge of the square of that median, small pixels.
@@ -107,35 +111,52 @@ impl Small {
         ]
     }
 
-    /// The most frequent colour around the middle. `None` when there is none that stands out.
-    pub(super) fn central_colour(&self) -> Option<ClothColour> {
+    /// The most frequent colours around the middle, most frequent first: the cloth, or the floor beside a table that stands upright.
+    pub(super) fn central_colours(&self) -> Vec<ClothColour> {
+        let central = self.central();
+        let cells = 256 / CHROMA_CELL;
+        let mut histogram = vec![0_u32; cells * cells];
+        for &i in &central {
+            histogram[usize::from(self.u[i]) / CHROMA_CELL * cells + usize::from(self.v[i]) / CHROMA_CELL] += 1;
+        }
+        let mut colours = Vec::new();
+        while colours.len() < MAX_COLOURS {
+            let around = |a: usize, b: usize| (a - 1..=a + 1).flat_map(move |a| (b - 1..=b + 1).map(move |b| a * cells + b));
+            let Some((cell, count)) = (1..cells - 1)
+                .flat_map(|a| (1..cells - 1).map(move |b| (a, b)))
+                .map(|(a, b)| ((a, b), around(a, b).map(|i| histogram[i]).sum::<u32>()))
+                .max_by_key(|(cell, sum)| (*sum, std::cmp::Reverse(*cell)))
+            else {
+                break;
+            };
+            if f64::from(count) < MIN_MODE_SHARE * central.len() as f64 {
+                break;
+            }
+            colours.extend(self.colour_in(&central, cell));
+            for i in around(cell.0, cell.1) {
+                histogram[i] = 0;
+            }
+        }
+        colours
+    }
+
+    /// Indices of the small pixels around the middle.
+    fn central(&self) -> Vec<usize> {
         let span = |n: usize| {
             let edge = (n as f64 * (1.0 - CENTRAL_SHARE) / 2.0) as usize;
             edge..n - edge
         };
-        let central = || span(self.height).flat_map(|r| span(self.width).map(move |c| r * self.width + c));
-        let cells = 256 / CHROMA_CELL;
-        let mut histogram = vec![0_u32; cells * cells];
-        let mut n = 0;
-        for i in central() {
-            histogram[usize::from(self.u[i]) / CHROMA_CELL * cells + usize::from(self.v[i]) / CHROMA_CELL] += 1;
-            n += 1;
-        }
-        let (cell, count) = (1..cells - 1)
-            .flat_map(|a| (1..cells - 1).map(move |b| (a, b)))
-            .map(|(a, b)| {
-                let sum: u32 = (a - 1..=a + 1)
-                    .flat_map(|a| (b - 1..=b + 1).map(move |b| a * cells + b))
-                    .map(|i| histogram[i])
-                    .sum();
-                ((a, b), sum)
-            })
-            .max_by_key(|(cell, sum)| (*sum, std::cmp::Reverse(*cell)))?;
-        if f64::from(count) < MIN_MODE_SHARE * f64::from(n) {
-            return None;
-        }
+        span(self.height)
+            .flat_map(|r| span(self.width).map(move |c| r * self.width + c))
+            .collect()
+    }
+
+    /// Usual colour of the central pixels in a cell of the chroma histogram and its neighbours.
+    fn colour_in(&self, central: &[usize], cell: (usize, usize)) -> Option<ClothColour> {
         let near = |plane: &[u8], i: usize, cell: usize| (usize::from(plane[i]) / CHROMA_CELL).abs_diff(cell) <= 1;
-        let members: Vec<usize> = central()
+        let members: Vec<usize> = central
+            .iter()
+            .copied()
             .filter(|&i| near(&self.u, i, cell.0) && near(&self.v, i, cell.1))
             .collect();
         let luma = luma_mode(members.iter().map(|&i| self.y[i]))?;
@@ -159,7 +180,7 @@ impl Small {
         Some(colour)
     }
 
-    /// The region of that colour that covers most of the middle, without thin things. `None` when it is too small for a table.
+    /// The largest region of a colour, without thin things. `None` when it is too small for a table, or runs along the picture's border.
     pub(super) fn region(&self, colour: ClothColour) -> opencv::Result<Option<Region>> {
         let bits: Vec<u8> = (0..self.width * self.height)
             .map(|i| if colour.is_like(self.colour(i)) { 255 } else { 0 })
@@ -180,11 +201,14 @@ impl Small {
         if f64::from(best.1) < MIN_AREA_SHARE * (self.width * self.height) as f64 {
             return Ok(None);
         }
-        let bits = labels
+        let bits: Vec<u8> = labels
             .data_typed::<i32>()?
             .iter()
             .map(|l| if *l == best.0 { 255 } else { 0 })
             .collect();
+        if border_share(&bits, self.width, self.height) > MAX_BORDER_SHARE {
+            return Ok(None);
+        }
         Ok(Some(Region {
             bits,
             width: self.width,
@@ -254,6 +278,20 @@ fn calmed(plane: &[u8], width: usize, height: usize) -> opencv::Result<Vec<u8>> 
     let mut out = Mat::default();
     imgproc::median_blur(&noisy, &mut out, CALMING_PX)?;
     Ok(out.data_typed::<u8>()?.to_vec())
+}
+
+/// Share of the outermost pixels that are set.
+fn border_share(bits: &[u8], width: usize, height: usize) -> f64 {
+    let is_border = |i: usize| {
+        let (r, c) = (i / width, i % width);
+        r == 0 || c == 0 || r + 1 == height || c + 1 == width
+    };
+    let (mut set, mut all) = (0_u32, 0_u32);
+    for (_, bit) in bits.iter().enumerate().filter(|(i, _)| is_border(*i)) {
+        all += 1;
+        set += u32::from(*bit != 0);
+    }
+    f64::from(set) / f64::from(all.max(1))
 }
 
 /// Luma of black.

@@ -252,7 +252,7 @@ fn visible_face_m(camera: &Camera, table: &Table, rail: Rail) -> f64 {
 }
 
 /// Luma above black and chroma from neutral of the nearest pixel. `None` outside the picture.
-fn colour_at(image: &Image, x: f64, y: f64) -> Option<[f64; 3]> {
+pub(super) fn colour_at(image: &Image, x: f64, y: f64) -> Option<[f64; 3]> {
     if !(x >= 0.0 && y >= 0.0 && x < image.width() as f64 && y < image.height() as f64) {
         return None;
     }

@@ -9,6 +9,7 @@
 
 mod cloth;
 mod edges;
+mod pockets;
 mod quad;
 mod refine;
 
@@ -17,9 +18,11 @@ use std::f64::consts::PI;
 use nalgebra::{Point2, Rotation3, Vector3};
 
 use self::cloth::{Region, Small};
+use self::pockets::has_pockets;
 use self::quad::Quad;
-use self::refine::{Fit, refined};
-use super::solve::{Landmark, NoseCorners, Start, Target, rectangle_solution, solve};
+use self::refine::{Fit, refined, shift_m};
+use super::corners::{NoseCorners, rectangle_solution};
+use super::solve::{Landmark, Start, Target, has_usual_lens, rotation_vector, solve};
 use super::{Calibration, Error};
 use crate::frame::Image;
 use crate::space::{Camera, ImagePoint};
@@ -58,9 +61,6 @@ const MIN_AGREEMENT: f64 = 0.65;
 /// [`Error::NoTable`] when no picture shows a whole table, [`Error::Misfit`] when something like a table does not fit its sizes,
 /// [`Error::OpenCv`] when a picture cannot be worked on.
 pub fn find(images: &[&Image], table: &Table) -> Result<Calibration, Error> {
-    let no_table = |reason: &str| Error::NoTable {
-        reason: reason.to_owned(),
-    };
     let stride = images.len().div_ceil(MAX_IMAGES).max(1);
     let images: Vec<&Image> = images.iter().step_by(stride).copied().collect();
     if images.is_empty() {
@@ -69,10 +69,11 @@ pub fn find(images: &[&Image], table: &Table) -> Result<Calibration, Error> {
     let mut regions: Vec<(&Image, Region)> = Vec::new();
     for image in images {
         let small = Small::of(image)?;
-        if let Some(colour) = small.central_colour()
-            && let Some(region) = small.region(colour)?
-        {
-            regions.push((image, region));
+        for colour in small.central_colours() {
+            if let Some(region) = small.region(colour)? {
+                regions.push((image, region));
+                break;
+            }
         }
     }
     let mut failure = no_table("no picture has a large surface of one colour around its middle");
@@ -89,13 +90,53 @@ pub fn find(images: &[&Image], table: &Table) -> Result<Calibration, Error> {
         };
         match fit_region(&pictures, &region, table)? {
             Some(fit) => match judged(&fit, table, pictures.len()) {
-                Ok(found) => return Ok(found),
+                Ok(found) => {
+                    if let Some(found) = has_pockets(&pictures, &found.camera, table, &region.colour)
+                        && found != table.has_pockets
+                    {
+                        return Err(Error::WrongTable {
+                            found: if found { "six" } else { "no" },
+                            expected: if table.has_pockets { "six" } else { "none" },
+                        });
+                    }
+                    return Ok(found);
+                }
                 Err(e) => failure = e,
             },
             None => failure = no_table("the largest surface of one colour has not the shape of this table"),
         }
     }
     Err(failure)
+}
+
+/// What a picture shows, in the light of a calibration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum View {
+    /// The calibrated table from the calibrated camera.
+    Known {
+        /// Root mean square distance of the noses from where the calibration puts them, millimetres on the table: some tenths for a
+        /// camera that stands still, millimetres and more for one that was knocked.
+        off_mm: f64,
+    },
+    /// Something else: another camera, a card, a table too much covered, a camera that was moved far.
+    Other,
+}
+
+/// Says whether a picture shows the calibrated table from the calibrated camera, and how far the camera has moved: for cuts in a
+/// broadcast and for knocked cameras. Takes some milliseconds.
+///
+/// # Errors
+/// [`Error::OpenCv`] when the picture cannot be worked on.
+pub fn view_of(image: &Image, calibration: &Calibration) -> Result<View, Error> {
+    let camera = &calibration.camera;
+    if (camera.width_px() as usize, camera.height_px() as usize) != (image.width(), image.height()) {
+        return Ok(View::Other);
+    }
+    let off_m = Small::of(image)?
+        .central_colours()
+        .into_iter()
+        .find_map(|colour| shift_m(image, camera, &calibration.table, colour));
+    Ok(off_m.map_or(View::Other, |off_m| View::Known { off_mm: off_m * 1e3 }))
 }
 
 /// The pictures among `left` that look like one of them, the most there are.
@@ -111,15 +152,27 @@ fn largest_group(regions: &[(&Image, Region)], left: &[usize]) -> Option<Vec<usi
         .filter(|group| !group.is_empty())
 }
 
+fn no_table(reason: &str) -> Error {
+    Error::NoTable {
+        reason: reason.to_owned(),
+    }
+}
+
 fn judged(fit: &Fit, table: &Table, n_pictures: usize) -> Result<Calibration, Error> {
-    if fit.support() < MIN_SUPPORT || fit.nose_support.iter().any(|s| *s < MIN_RAIL_SUPPORT) {
-        return Err(Error::NoTable {
-            reason: format!(
-                "the surface in the middle has cushion noses on {:.0} % of its sides, {:.0} % are needed",
-                100.0 * fit.support(),
-                100.0 * MIN_SUPPORT
-            ),
-        });
+    let least = fit.nose_support.iter().copied().fold(1.0, f64::min);
+    for (what, share, needed) in [
+        ("its sides together", fit.support(), MIN_SUPPORT),
+        ("one of its sides", least, MIN_RAIL_SUPPORT),
+    ] {
+        if share < needed {
+            return Err(Error::NoTable {
+                reason: format!(
+                    "the surface in the middle shows cushion noses on {:.0} % of {what}, {:.0} % are needed",
+                    100.0 * share,
+                    100.0 * needed
+                ),
+            });
+        }
     }
     let worst = fit.weakest_agreement();
     if worst < MIN_AGREEMENT {
@@ -130,6 +183,11 @@ fn judged(fit: &Fit, table: &Table, n_pictures: usize) -> Result<Calibration, Er
                 100.0 * MIN_AGREEMENT
             ),
         });
+    }
+    if !has_usual_lens(&fit.solution.camera) {
+        return Err(no_table(
+            "the surface in the middle would have the shape of this table only through a lens that no camera has",
+        ));
     }
     if fit.residual_m > fit.limit_m() {
         return Err(Error::Misfit {
@@ -174,7 +232,7 @@ fn head_to_the_left_or_near(camera: &Camera) -> Camera {
         camera.centre_px(),
         k1,
         k2,
-        rotation.scaled_axis(),
+        rotation_vector(&rotation),
         camera.translation(),
     )
     .unwrap_or(*camera)

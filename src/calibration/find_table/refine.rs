@@ -16,8 +16,10 @@ struct Stage {
     window_m: f64,
     /// ... and at least so many pixels, for rails far away.
     window_px: f64,
-    /// Standard deviation of a nose edge, pixels: at first an edge may be another one than the nose, in the end it is a step blurred over
-    /// a pixel, in 8-bit noise.
+    /// Standard deviation of a nose edge, pixels: at first an edge may be another one than the nose. In the end a single edge is good to a
+    /// tenth, but all edges of a rail share an error of the same size (shade beside the step, blur, sharpening), which does not average
+    /// out over the rail's 60 stations: as independent numbers they are worth sqrt(60) * 0.13 = 1 pixel each. With less, that error would
+    /// outweigh what is known of lenses and be read as a longer or a shorter one.
     nose_sigma_px: f64,
     /// The same of the cloth's outer edge: in the end a seam whose shade differs from rail to rail.
     cloth_edge_sigma_px: f64,
@@ -37,22 +39,22 @@ const STAGES: [Stage; 4] = [
     Stage {
         window_m: 0.014,
         window_px: 3.0,
-        nose_sigma_px: 1.0,
-        cloth_edge_sigma_px: 1.5,
+        nose_sigma_px: 1.5,
+        cloth_edge_sigma_px: 2.0,
         spacing_m: 0.07,
     },
     Stage {
         window_m: 0.009,
         window_px: 2.0,
-        nose_sigma_px: 0.4,
-        cloth_edge_sigma_px: 1.0,
+        nose_sigma_px: 1.0,
+        cloth_edge_sigma_px: 2.0,
         spacing_m: 0.045,
     },
     Stage {
         window_m: 0.007,
         window_px: 2.0,
-        nose_sigma_px: 0.25,
-        cloth_edge_sigma_px: 0.8,
+        nose_sigma_px: 1.0,
+        cloth_edge_sigma_px: 2.0,
         spacing_m: 0.045,
     },
 ];
@@ -72,7 +74,7 @@ const COURSE_TOLERANCE_PX: f64 = 1.2;
 /// ... or within this, metres: a cushion is not straighter.
 const COURSE_TOLERANCE_M: f64 = 0.001_5;
 /// Landmarks further off than this, in standard deviations, do not count in the residual: they are something else (a hand, a logo).
-const OUTLIER_SIGMA: f64 = 6.0;
+const OUTLIER_SIGMA: f64 = 3.0;
 /// A rail whose clear stations show the nose less often than this is lost.
 const LOST_AGREEMENT: f64 = 0.5;
 /// One lost rail is left to the other three when all of them show their noses at least so often.
@@ -82,7 +84,7 @@ const MIN_RAIL_SUPPORT: f64 = 0.2;
 /// Largest root mean square misfit of the noses, metres: what is left on a real table, whose cushions are not quite straight.
 const MAX_RESIDUAL_M: f64 = 0.003;
 /// ... and in pixels, for pictures whose pixels are large.
-const MAX_RESIDUAL_PX: f64 = 0.8;
+const MAX_RESIDUAL_PX: f64 = 0.5;
 
 /// A camera with what speaks for it.
 pub(super) struct Fit {
@@ -124,7 +126,6 @@ impl Fit {
 
 /// Corrects `camera`. `None` when hardly anything is where this reading expects it.
 pub(super) fn refined(images: &[&Image], camera: Camera, table: &Table, colour: ClothColour) -> Option<Fit> {
-    let light = light_table(images.first()?);
     let mut start = Start {
         camera,
         cushion_width_m: table.cushion_width_m,
@@ -133,21 +134,7 @@ pub(super) fn refined(images: &[&Image], camera: Camera, table: &Table, colour: 
     let mut stages = [0_usize; 4];
     let last_stage = STAGES.len() - 1;
     for pass in 1..=MAX_PASSES {
-        let views = RAILS.map(|rail| {
-            let stage = stages[rail as usize];
-            let cushion_m = CUSHION_CHECK.map(|share| share * start.cushion_width_m);
-            let look = Look {
-                spacing_m: STAGES[stage].spacing_m,
-                smooth: stage > 0,
-                check: ClothCheck {
-                    colour,
-                    bed_m: BED_CHECK_M,
-                    // A rough camera does not know the cushion from the wood.
-                    cushion_m: (stage > 0).then_some(cushion_m),
-                },
-            };
-            read_rail(images, &start.camera, table, rail, &light, &look)
-        });
+        let views = read_rails(images, &start.camera, table, start.cushion_width_m, colour, &stages);
         let evidence = Evidence::of(&views, &stages, start.cushion_width_m);
         let nose_support = evidence.nose_support();
         let agreement = evidence.agreement();
@@ -183,6 +170,52 @@ pub(super) fn refined(images: &[&Image], camera: Camera, table: &Table, colour: 
         }
     }
     None
+}
+
+/// Reads all four rails, each as its stage asks.
+fn read_rails(
+    images: &[&Image],
+    camera: &Camera,
+    table: &Table,
+    cushion_width_m: f64,
+    colour: ClothColour,
+    stages: &[usize; 4],
+) -> [RailView; 4] {
+    let light = images.first().map_or([0.0; 256], |image| light_table(image));
+    RAILS.map(|rail| {
+        let stage = stages[rail as usize];
+        let look = Look {
+            spacing_m: STAGES[stage].spacing_m,
+            smooth: stage > 0,
+            check: ClothCheck {
+                colour,
+                bed_m: BED_CHECK_M,
+                // A rough camera does not know the cushion from the wood.
+                cushion_m: (stage > 0).then_some(CUSHION_CHECK.map(|share| share * cushion_width_m)),
+            },
+        };
+        read_rail(images, camera, table, rail, &light, &look)
+    })
+}
+
+/// How far the noses in a picture lie from where a camera puts them, root mean square, metres. `None` when three of them are not near.
+pub(super) fn shift_m(image: &Image, camera: &Camera, table: &Table, colour: ClothColour) -> Option<f64> {
+    let passes = [[1; 4], [0; 4]];
+    passes.into_iter().find_map(|stages| {
+        let views = read_rails(&[image], camera, table, table.cushion_width_m, colour, &stages);
+        let evidence = Evidence::of(&views, &stages, table.cushion_width_m);
+        let agreement = evidence.agreement();
+        let support = evidence.nose_support();
+        let seen = |i: &usize| agreement[*i] >= SURE_AGREEMENT && support[*i] >= MIN_RAIL_SUPPORT;
+        let rails: Vec<usize> = (0..4).filter(seen).collect();
+        let offs: Vec<f64> = rails
+            .iter()
+            .filter_map(|i| evidence.noses[*i].as_ref())
+            .flat_map(|c| c.edges.iter().map(|e| e.out_m))
+            .collect();
+        let mean_square = offs.iter().map(|o| o * o).sum::<f64>() / offs.len().max(1) as f64;
+        (rails.len() >= 3).then(|| mean_square.sqrt())
+    })
 }
 
 /// The courses of the noses and of the cloth's outer edge along the rails, in the order of [`RAILS`].
