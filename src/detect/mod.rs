@@ -253,7 +253,7 @@ impl Detector {
             grid: &self.grid,
             view: &self.view,
             palette: &self.palette,
-            image,
+            planes: [image.y(), image.u(), image.v()],
             light,
             scan: &self.scan,
             cells: &self.cells,

@@ -9,12 +9,14 @@ use super::grid::{Cells, Grid};
 use super::outline::Outline;
 use super::scan::{Candidate, Scan};
 use super::view::View;
-use crate::frame::{Image, Plane};
+use crate::frame::Plane;
 
 /// Rays around a ball: one every two to five pixels of its edge.
 const RAYS: usize = 36;
-/// Distance of one sample from the next along a ray, pixels: the picture holds nothing finer than half a pixel.
+/// Least distance of one sample from the next along a ray, pixels: the picture holds nothing finer than half a pixel.
 const SAMPLE_STEP_PX: f64 = 0.5;
+/// Most samples on each side of the expected edge; long rays only have to bring the next round near.
+const SAMPLES_PER_SIDE: f64 = 7.0;
 /// Half length of a ray around the expected edge, first and later rounds: ball radii, and at least so many pixels (the
 /// blur of lens and coder).
 const REACH: [f64; 3] = [0.4, 0.22, 0.16];
@@ -112,7 +114,8 @@ pub(super) struct Scene<'a> {
     pub grid: &'a Grid,
     pub view: &'a View,
     pub palette: &'a Palette,
-    pub image: &'a Image,
+    /// Luma, blue and red difference.
+    pub planes: [Plane<'a>; 3],
     pub light: Light,
     pub scan: &'a Scan,
     pub cells: &'a Cells,
@@ -181,8 +184,9 @@ impl Scene<'_> {
 
     /// Way along `n` from `p` to where the picture is half way between the colours at both ends of the ray, pixels.
     fn crossing(&self, candidate: &Candidate, p: Vector2<f64>, n: Vector2<f64>, reach_px: f64) -> Result<f64, NoEdge> {
-        let half = (reach_px / SAMPLE_STEP_PX).round() as i32;
-        let at = |i: i32| self.sample(p + n * (f64::from(i) * SAMPLE_STEP_PX));
+        let step = (reach_px / SAMPLES_PER_SIDE).max(SAMPLE_STEP_PX);
+        let half = (reach_px / step).round() as i32;
+        let at = |i: i32| self.sample(p + n * (f64::from(i) * step));
         let inside = at(-half).mean(at(1 - half));
         let outside = at(half).mean(at(half - 1));
         match self.palette.classify(outside) {
@@ -215,7 +219,7 @@ impl Scene<'_> {
         let inner: f32 = (-half..=half)
             .map(|i| (at(i).minus(outside).dot(across, spread) / contrast2).clamp(0.0, 1.0))
             .sum();
-        Ok((f64::from(inner) - 0.5 - f64::from(half)) * SAMPLE_STEP_PX)
+        Ok((f64::from(inner) - 0.5 - f64::from(half)) * step)
     }
 
     fn near_rail(&self, outline: &Outline) -> bool {
@@ -349,24 +353,24 @@ impl Scene<'_> {
     fn sample(&self, p: Vector2<f64>) -> Colour {
         let (x, y) = (p.x as f32, p.y as f32);
         let (cx, cy) = ((x - self.siting_px as f32) / 2.0, (y - 0.5) / 2.0);
-        self.light.undo([
-            bilinear(self.image.y(), x, y),
-            bilinear(self.image.u(), cx, cy),
-            bilinear(self.image.v(), cx, cy),
-        ])
+        let luma = bilinear([self.planes[0]], x, y);
+        let chroma = bilinear([self.planes[1], self.planes[2]], cx, cy);
+        self.light.undo([luma[0], chroma[0], chroma[1]])
     }
 }
 
-/// Value between samples; the plane's edge goes on outside.
-fn bilinear(plane: Plane<'_>, x: f32, y: f32) -> f32 {
-    let x = x.clamp(0.0, (plane.width - 1) as f32);
-    let y = y.clamp(0.0, (plane.height - 1) as f32);
+/// Values between samples of planes of one size; the planes' edges go on outside.
+fn bilinear<const N: usize>(planes: [Plane<'_>; N], x: f32, y: f32) -> [f32; N] {
+    let (width, height) = planes.first().map_or((1, 1), |p| (p.width, p.height));
+    let x = x.clamp(0.0, (width - 1) as f32);
+    let y = y.clamp(0.0, (height - 1) as f32);
     let (left, top) = (x as usize, y as usize);
     let (fx, fy) = (x - left as f32, y - top as f32);
-    let right = (left + 1).min(plane.width - 1);
-    let (a, b) = (plane.row(top), plane.row(top + 1));
-    let mix = |row: &[u8]| f32::from(row[left]) * (1.0 - fx) + f32::from(row[right]) * fx;
-    mix(a) * (1.0 - fy) + mix(b) * fy
+    let right = (left + 1).min(width - 1);
+    planes.map(|plane| {
+        let mix = |row: &[u8]| f32::from(row[left]) * (1.0 - fx) + f32::from(row[right]) * fx;
+        mix(plane.row(top)) * (1.0 - fy) + mix(plane.row(top + 1)) * fy
+    })
 }
 
 /// Shift of the centre that explains the edges, its covariance (square pixels), and the number of edges that agree.

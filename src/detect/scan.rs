@@ -38,6 +38,8 @@ const SHAFT_FILL: f64 = 0.42;
 const RING: std::ops::Range<f64> = 1.2..1.65;
 /// Patches larger than this many balls are people.
 const MOST_PATCH: f64 = 60.0;
+/// Two candidates of a kind nearer than this many cells lead to the same ball: a fifth to a third of its diameter.
+const SAME_CELLS: f64 = 1.5;
 /// Candidates kept per kind, the most ball-like first.
 const MOST_CANDIDATES: usize = 4;
 
@@ -191,7 +193,7 @@ impl Scan {
             let mut kept: Vec<Candidate> = Vec::new();
             for c in of_kind {
                 let same = |k: &Candidate| {
-                    (k.centre - c.centre).norm() < grid.pitch_px() && (k.sweep - c.sweep).norm() < grid.pitch_px()
+                    (k.centre - c.centre).norm() < SAME_CELLS * grid.pitch_px() && (k.sweep - c.sweep).norm() < grid.pitch_px()
                 };
                 if kept.len() < MOST_CANDIDATES && !kept.iter().any(same) {
                     kept.push(c);
