@@ -19,7 +19,8 @@ fn main() -> ExitCode {
     let level = match cli.verbose {
         0 => LevelFilter::WARN,
         1 => LevelFilter::INFO,
-        _ => LevelFilter::DEBUG,
+        2 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
     };
     tracing_subscriber::fmt()
         .with_max_level(level)

@@ -96,6 +96,10 @@ const TYPICAL_RESTITUTION: f64 = 0.8;
 /// Price of each event of an explanation: an explanation with fewer events is preferred, in squared deviations.
 const PRICE_PER_EVENT: f64 = 4.0;
 
+/// Price of a contact of which the partner's path tells nothing, in squared deviations: what one ball shows the other shows
+/// as well as a rule, so such a contact needs to be twice as plain as one event on its own.
+const PRICE_OF_SILENT_PARTNER: f64 = PRICE_PER_EVENT;
+
 /// A resting ball that goes this far, metres, was set in motion by something; less may be a shadow that passed.
 const STIR_M: f64 = 0.008;
 
@@ -336,6 +340,42 @@ impl Scene<'_> {
         all.retain(|e| e.price.is_finite());
         all.sort_by(|a, b| a.price.total_cmp(&b.price));
         all
+    }
+
+    /// This ball's side of a contact that only the other ball's account places in time: the other met something else too
+    /// between two readings (a rail, the cue), so its smooth pieces do not lead to the contact. `told` is the other's step.
+    pub fn retold(&self, change: &Change, other: Ball, told: &Step) -> Option<Explanation> {
+        let (a, c) = (&change.before, &change.after);
+        let (lo, hi) = (change.lo - self.slack(), change.hi + self.slack());
+        let t = told.t;
+        if !(lo..=hi).contains(&t) {
+            return None;
+        }
+        let apart = a.place(t) - told.place;
+        let n = apart / apart.norm().max(1e-6);
+        let (va, vc) = (a.velocity(t), c.velocity(t));
+        let push = vc - va;
+        if push.norm() < 1e-6 {
+            return None;
+        }
+        let sigma_v = (sq(velocity_sigma(a, t)) + sq(velocity_sigma(c, t))).sqrt();
+        let sigma_p = (sq(a.place_sigma(t)) + sq(c.place_sigma(t)) + sq(BETWEEN_BALLS_M) + sq(told.t_err * push.norm())).sqrt();
+        let price = PRICE_PER_EVENT
+            + sq((apart.norm() - self.table.ball_radius_m) / sigma_p)
+            + Self::impulse_price(push, n, sigma_v)
+            + sq((c.place(t) - a.place(t)).norm() / sigma_p);
+        let step = Step {
+            what: What::Contact(other),
+            t,
+            t_err: told.t_err.max(sigma_p / push.norm()),
+            place: told.place,
+            push,
+            push_err: sigma_v,
+        };
+        Some(Explanation {
+            steps: vec![step],
+            price,
+        })
     }
 
     /// Nothing happened: the ball went from sliding to rolling, or the split fell where it need not.
@@ -779,7 +819,7 @@ impl Scene<'_> {
 
     /// Price of a contact whose partner shows no change of its own near that time.
     pub fn lone(step: &Step) -> f64 {
-        sq(step.push.norm() / (VELOCITY_MODEL_M_S + 0.5 * step.push_err))
+        PRICE_OF_SILENT_PARTNER + sq(step.push.norm() / (VELOCITY_MODEL_M_S + 0.5 * step.push_err))
     }
 
     /// When a piece lies on the contact line of a rail within the given times.

@@ -122,13 +122,14 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
         changes: &changes,
         step_s,
     };
-    let accounts: Vec<Account> = changes
+    let mut accounts: Vec<Account> = changes
         .iter()
         .map(|c| Account {
             change: c.clone(),
             explanations: scene.explain(c),
         })
         .collect();
+    settle::retell(&scene, &mut accounts);
     let settlement = settle::settle_all(&scene, &accounts);
 
     let mut found: Vec<Event> = Vec::new();
@@ -182,7 +183,11 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
             }
         })
         .collect();
-    let kind = if struck.len() == 2 { ShotKind::Lag } else { ShotKind::Shot };
+    let kind = if settlement.lag && struck.len() == 2 {
+        ShotKind::Lag
+    } else {
+        ShotKind::Shot
+    };
     let cue_ball = if struck.len() == 1 { Some(struck[0]) } else { None };
     events.extend(rests(&paths));
 
@@ -211,8 +216,8 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
         if let Some(first) = path.pieces.first().filter(|p| p.is_rest()) {
             shot.before.insert(path.ball, table_point(first.place(first.t_last)));
         }
-        if let Some(last) = path.pieces.last().filter(|p| p.is_rest()) {
-            shot.rest.insert(path.ball, table_point(last.place(last.t_first)));
+        if let Some(last) = resting(path).and_then(|r| r.last()) {
+            shot.rest.insert(path.ball, table_point(last.place(last.t_last)));
         }
         shot.paths.insert(path.ball, samples(path));
     }
@@ -319,15 +324,27 @@ fn is_same(a: &Event, b: &Event, paths: &[BallPath], table: &Table, step_s: f64)
     }
 }
 
+/// The pieces at the end of a path in which the ball lies still: one, or several when it lies for long.
+fn resting(path: &BallPath) -> Option<&[Piece]> {
+    let moving = path.pieces.iter().rposition(|p| p.knows_velocity() && !p.is_rest());
+    let first = moving.map_or(0, |k| k + 1);
+    let still = path.pieces.get(first..)?;
+    let from = still.iter().position(Piece::is_rest)?;
+    let to = still.iter().rposition(Piece::is_rest)?;
+    still.get(from..=to)
+}
+
 /// When each ball that moved came to rest.
 fn rests(paths: &[BallPath]) -> Vec<Event> {
     let mut out = Vec::new();
     for path in paths {
-        let known: Vec<&Piece> = path.pieces.iter().filter(|p| p.knows_velocity()).collect();
-        let [.., before, last] = known.as_slice() else { continue };
-        if !last.is_rest() || before.is_rest() {
+        let Some(last) = resting(path).and_then(|r| r.first()) else {
             continue;
-        }
+        };
+        let moving = |p: &&Piece| p.knows_velocity() && !p.is_rest() && p.last < last.first;
+        let Some(before) = path.pieces.iter().rfind(moving) else {
+            continue;
+        };
         // A rolling ball's speed falls evenly: rest is where it would be zero.
         let v = before.velocity(before.t_last);
         let slowing = -before.acceleration().dot(&v) / v.norm().max(1e-6);

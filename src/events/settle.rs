@@ -11,10 +11,21 @@ use super::causes::{Change, Explanation, Scene, Step, UNEXPLAINED_PRICE, What};
 use super::{Event, EventKind};
 use crate::ball::Ball;
 use crate::space::TablePoint;
+use crate::table::Rail;
 use crate::units::{Confidence, Timestamp};
 
-/// Price of a second strike: two balls struck by cues happen in a lag only.
+/// Price of a second strike when the balls lie and leave as in a lag: two balls struck by cues happen in a lag only.
 const SECOND_STRIKE_PRICE: f64 = 40.0;
+
+/// The same when they do not: two people would have to play at once, or the second ball was set in motion by a touch that
+/// no picture shows. The latter is far more likely, so even this is no lag, but a shot of which the cue ball is not known.
+const STRAY_STRIKE_PRICE: f64 = 2.0 * UNEXPLAINED_PRICE;
+
+/// A lag ball is set on the head string (C2.2), a quarter of the table's length from its rail, and is sent straight to the
+/// other end (C2.3): at most this far off the string, metres (about two balls: set by hand), and off the long axis,
+/// as the cosine of 20 degrees (a lag ball that leaves at more touches a side rail first).
+const LAG_STRING_M: f64 = 0.12;
+const LAG_STRAIGHT: f64 = 0.94;
 
 /// Only the best few explanations of a change can be part of the best joint one.
 const MAX_EXPLANATIONS: usize = 7;
@@ -57,6 +68,8 @@ pub(crate) struct Settlement {
     pub strikes: Vec<usize>,
     /// How sure it is that these and no others are.
     pub strike_confidence: f64,
+    /// Two balls were struck, from where and the way that a lag is played.
+    pub lag: bool,
     groups: Vec<Group>,
 }
 
@@ -106,6 +119,26 @@ fn clusters(accounts: &[Account], step_s: f64) -> Vec<Vec<usize>> {
         }
     }
     out
+}
+
+/// Adds to every account the contacts that only the partner's account can place: those it tells of together with another
+/// event between the same two readings.
+pub(crate) fn retell(scene: &Scene, accounts: &mut [Account]) {
+    let mut retold: Vec<(usize, Explanation)> = Vec::new();
+    for (k, mine) in accounts.iter().enumerate() {
+        for theirs in accounts.iter().filter(|a| a.change.ball != mine.change.ball) {
+            let several = theirs.explanations.iter().take(MAX_EXPLANATIONS).filter(|e| e.steps.len() > 1);
+            for step in several.flat_map(|e| &e.steps).filter(|s| s.what == What::Contact(mine.change.ball)) {
+                retold.extend(scene.retold(&mine.change, theirs.change.ball, step).map(|e| (k, e)));
+            }
+        }
+    }
+    for (k, explanation) in retold {
+        accounts[k].explanations.push(explanation);
+    }
+    for account in accounts {
+        account.explanations.sort_by(|a, b| a.price.total_cmp(&b.price));
+    }
 }
 
 /// Price of choosing these explanations together: each must agree with the others about the contacts they share.
@@ -234,7 +267,8 @@ pub(crate) fn settle_all(scene: &Scene, accounts: &[Account]) -> Settlement {
     }
     let mut hypotheses: Vec<(f64, Vec<usize>)> = firsts.iter().map(|k| (0.0, vec![*k])).collect();
     if let [a, b] = firsts[..] {
-        hypotheses.push((SECOND_STRIKE_PRICE, vec![a, b]));
+        let extra = if is_lag(scene, accounts, a, b) { SECOND_STRIKE_PRICE } else { STRAY_STRIKE_PRICE };
+        hypotheses.push((extra, vec![a, b]));
     }
     if hypotheses.is_empty() {
         hypotheses.push((0.0, Vec::new()));
@@ -272,7 +306,27 @@ pub(crate) fn settle_all(scene: &Scene, accounts: &[Account]) -> Settlement {
     let temper = (price / (EXPECTED_PRICE * accounts.len().max(1) as f64)).max(1.0);
     let odds: f64 = prices.iter().map(|p| (-0.5 * (p - price) / temper).exp()).sum();
     settled.strike_confidence = 1.0 / odds;
+    settled.lag = matches!(settled.strikes[..], [a, b] if is_lag(scene, accounts, a, b));
     settled
+}
+
+/// Whether the two departures are those of a lag (C2.2, C2.3): from the head string, one ball on each side of the long axis,
+/// straight towards the foot rail. Which end is the head cannot be seen.
+fn is_lag(scene: &Scene, accounts: &[Account], a: usize, b: usize) -> bool {
+    let table = scene.table;
+    let [(p, v), (q, w)] = [a, b].map(|k| {
+        let change = &accounts[k].change;
+        (change.before.place(change.lo), change.after.velocity(change.hi))
+    });
+    let apart = p.y * q.y < 0.0;
+    let from = |head: Rail| {
+        let foot_ward = if head == Rail::Head { 1.0 } else { -1.0 };
+        [(p, v), (q, w)].into_iter().all(|(at, v)| {
+            let off = table.distance_to_nose_m(TablePoint::new(at.x, at.y), head) - table.length_m / 4.0;
+            off.abs() < LAG_STRING_M && foot_ward * v.x > LAG_STRAIGHT * v.norm()
+        })
+    };
+    apart && (from(Rail::Head) || from(Rail::Foot))
 }
 
 impl Group {

@@ -19,6 +19,10 @@ const REST_WINDOW_S: f64 = 0.4;
 /// passed within a tenth of a second of true rest.
 const REST_SPEED_M_S: f64 = 0.008;
 
+/// All balls must rest for this long, seconds, before the stretch is closed: the end of the slowest ball's roll is then told
+/// from rest by what follows it (at a roll's 0.1 m/s² it would have gone on another 5 mm).
+const SETTLED_S: f64 = 0.3;
+
 /// A ball has left its place when this far from it and going, metres …
 const LEAVE_M: f64 = 0.006;
 /// … in this many successive readings, or …
@@ -163,6 +167,8 @@ pub(crate) struct ShotFinder {
 #[derive(Debug, Clone)]
 struct Open {
     start_hint: Timestamp,
+    /// Since when all balls have been at rest.
+    still_since: Option<Timestamp>,
     flags: Vec<ShotFlag>,
 }
 
@@ -222,7 +228,7 @@ impl ShotFinder {
             }
         }
         if self.open.is_some() {
-            self.close_if_at_rest(now)
+            self.close_if_at_rest(now, SETTLED_S)
         } else {
             self.open_if_left(now)
         }
@@ -259,6 +265,7 @@ impl ShotFinder {
         if let Some(start_hint) = left.or(unknown_moving.then_some(now)) {
             let mut open = Open {
                 start_hint,
+                still_since: None,
                 flags: Vec::new(),
             };
             if left.is_none() && self.fresh {
@@ -302,7 +309,8 @@ impl ShotFinder {
         gone
     }
 
-    fn close_if_at_rest(&mut self, now: Timestamp) -> Option<RawShot> {
+    /// Ends the open shot when all balls have been at rest for `settled_s` seconds.
+    fn close_if_at_rest(&mut self, now: Timestamp, settled_s: f64) -> Option<RawShot> {
         let start = self.open.as_ref()?.start_hint;
         if now.since(start) > MAX_SHOT_S {
             self.open.as_mut()?.flag(ShotFlag::EndsBeforeRest);
@@ -319,9 +327,14 @@ impl ShotFinder {
                 continue;
             }
             if unseen < UNSEEN_S {
+                self.open.as_mut()?.still_since = None;
                 return None;
             }
             hidden_while_moving |= state.resting_place(last.at).is_none();
+        }
+        let since = *self.open.as_mut()?.still_since.get_or_insert(now);
+        if settled_s > now.since(since) {
+            return None;
         }
         if hidden_while_moving {
             self.open.as_mut()?.flag(ShotFlag::Occluded);
@@ -370,7 +383,7 @@ impl ShotFinder {
     pub fn finish(&mut self) -> Option<RawShot> {
         let now = self.last_frame?;
         self.open.as_ref()?;
-        let shot = self.close_if_at_rest(now);
+        let shot = self.close_if_at_rest(now, 0.0);
         if shot.is_some() || self.open.is_none() {
             return shot;
         }
