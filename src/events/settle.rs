@@ -127,8 +127,15 @@ pub(crate) fn retell(scene: &Scene, accounts: &mut [Account]) {
     let mut retold: Vec<(usize, Explanation)> = Vec::new();
     for (k, mine) in accounts.iter().enumerate() {
         for theirs in accounts.iter().filter(|a| a.change.ball != mine.change.ball) {
-            let several = theirs.explanations.iter().take(MAX_EXPLANATIONS).filter(|e| e.steps.len() > 1);
-            for step in several.flat_map(|e| &e.steps).filter(|s| s.what == What::Contact(mine.change.ball)) {
+            let several = theirs
+                .explanations
+                .iter()
+                .take(MAX_EXPLANATIONS)
+                .filter(|e| e.steps.len() > 1);
+            for step in several
+                .flat_map(|e| &e.steps)
+                .filter(|s| s.what == What::Contact(mine.change.ball))
+            {
                 retold.extend(scene.retold(&mine.change, theirs.change.ball, step).map(|e| (k, e)));
             }
         }
@@ -267,7 +274,11 @@ pub(crate) fn settle_all(scene: &Scene, accounts: &[Account]) -> Settlement {
     }
     let mut hypotheses: Vec<(f64, Vec<usize>)> = firsts.iter().map(|k| (0.0, vec![*k])).collect();
     if let [a, b] = firsts[..] {
-        let extra = if is_lag(scene, accounts, a, b) { SECOND_STRIKE_PRICE } else { STRAY_STRIKE_PRICE };
+        let extra = if is_lag(scene, accounts, a, b) {
+            SECOND_STRIKE_PRICE
+        } else {
+            STRAY_STRIKE_PRICE
+        };
         hypotheses.push((extra, vec![a, b]));
     }
     if hypotheses.is_empty() {

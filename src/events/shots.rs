@@ -43,6 +43,10 @@ const BEFORE_SHOT_S: f64 = 2.5;
 /// A ball not seen for this long while others rest no longer holds a shot open, seconds (arms hide a ball up to 1.5 s).
 const UNSEEN_S: f64 = 2.0;
 
+/// Out of view for less than this is an arm, a head or a lamp before the camera, seconds: no editor shows another picture
+/// for so short a time.
+const CUT_S: f64 = 0.2;
+
 /// Out of view for this long ends a shot, seconds; shorter and the balls cannot have been lost.
 const CUT_ENDS_SHOT_S: f64 = 0.5;
 
@@ -137,8 +141,11 @@ impl BallState {
             return false;
         }
         let last: Vec<&Reading> = self.history.range(n - 4..).collect();
+        if last.iter().any(|r| r.coverage < LEAVE_MIN_COVERAGE) {
+            return false;
+        }
         let steps: Vec<Vector2<f64>> = last.windows(2).map(|w| w[1].place.0 - w[0].place.0).collect();
-        let sigma = last[3].sigma_m;
+        let sigma = last.iter().map(|r| r.sigma_m).fold(0.0, f64::max);
         let total = last[3].place.distance(last[0].place);
         total > LEAVE_FAR_M.max(LEAVE_SIGMAS * sigma) && steps.windows(2).all(|w| w[0].dot(&w[1]) > 0.0)
     }
@@ -236,14 +243,21 @@ impl ShotFinder {
 
     /// Whether the picture has just been lost for so long that where the balls were says nothing.
     pub fn lost_view(&self) -> bool {
-        self.out_of_view_since.is_some() && self.open.is_none()
+        let away_s = self
+            .out_of_view_since
+            .zip(self.last_frame)
+            .map(|(since, now)| now.since(since));
+        self.open.is_none() && away_s.is_some_and(|s| s >= CUT_S)
     }
 
     fn out_of_view(&mut self, now: Timestamp) -> Option<RawShot> {
-        let since = *self.out_of_view_since.get_or_insert(now);
+        let away_s = now.since(*self.out_of_view_since.get_or_insert(now));
+        if away_s < CUT_S {
+            return None;
+        }
         if let Some(open) = &mut self.open {
             open.flag(ShotFlag::Cut);
-            if now.since(since) < CUT_ENDS_SHOT_S {
+            if away_s < CUT_ENDS_SHOT_S {
                 return None;
             }
             open.flag(ShotFlag::EndsBeforeRest);

@@ -8,6 +8,7 @@ mod capture;
 mod cli;
 #[cfg(feature = "vision")]
 mod detect;
+mod events;
 mod rules;
 mod sinks;
 mod tidy;
