@@ -109,4 +109,13 @@ pub enum Error {
     #[cfg(feature = "vision")]
     #[error("OpenCV could not work on the picture: {0}; check that the recording is not damaged")]
     OpenCv(#[from] opencv::Error),
+    /// The picture of a calibration could not be made.
+    #[cfg(feature = "vision")]
+    #[error("cannot make a {width}×{height} PNG of the picture; calibrate without --preview")]
+    Preview {
+        /// Width, pixels.
+        width: u32,
+        /// Height, pixels.
+        height: u32,
+    },
 }

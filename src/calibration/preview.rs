@@ -1,9 +1,10 @@
 //! A picture with the found table drawn over it, for people to judge a calibration by eye.
 
 use nalgebra::Point3;
-use opencv::core::{Mat, Point, Scalar, Vector};
+use opencv::core::{Mat, Point, Scalar};
+use opencv::imgproc;
 use opencv::prelude::*;
-use opencv::{imgcodecs, imgproc};
+use tiny_skia::{ColorU8, Pixmap};
 
 use super::{Calibration, Error};
 use crate::frame::Image;
@@ -25,7 +26,7 @@ const WIDTH_PARTS: u32 = 4;
 /// Draws nose lines, the cloth's outer edge, the grid of the diamonds and the spots over a picture; returns a PNG file's bytes.
 ///
 /// # Errors
-/// [`Error::OpenCv`] when OpenCV cannot draw or encode.
+/// [`Error::OpenCv`] when OpenCV cannot draw, [`Error::Preview`] when the picture cannot be written as PNG.
 pub fn preview(image: &Image, calibration: &Calibration) -> Result<Vec<u8>, Error> {
     let mut canvas = bgr(image)?;
     let (camera, table) = (&calibration.camera, &calibration.table);
@@ -63,9 +64,18 @@ pub fn preview(image: &Image, calibration: &Calibration) -> Result<Vec<u8>, Erro
     for spot in [table.head_spot(), table.center_spot(), table.foot_spot()] {
         ring(&mut canvas, camera, spot, table.ball_radius_m)?;
     }
-    let mut png = Vector::new();
-    imgcodecs::imencode(".png", &canvas, &mut png, &Vector::new())?;
-    Ok(png.to_vec())
+    png(&canvas)
+}
+
+/// PNG by tiny-skia: OpenCV's own encoder would tie a hundred libraries of other picture formats to the program, which
+/// take longer to load than a short clip to analyse.
+fn png(canvas: &Mat) -> Result<Vec<u8>, Error> {
+    let (width, height) = (canvas.cols() as u32, canvas.rows() as u32);
+    let mut picture = Pixmap::new(width, height).ok_or(Error::Preview { width, height })?;
+    for (to, from) in picture.pixels_mut().iter_mut().zip(canvas.data_bytes()?.chunks_exact(3)) {
+        *to = ColorU8::from_rgba(from[2], from[1], from[0], u8::MAX).premultiply();
+    }
+    picture.encode_png().map_err(|_| Error::Preview { width, height })
 }
 
 fn ring(canvas: &mut Mat, camera: &Camera, at: TablePoint, radius_m: f64) -> Result<(), Error> {
