@@ -56,7 +56,7 @@ pub fn analyse(args: &cli::Analyse, stop: &AtomicBool) -> Outcome {
             calibration: args.calibration.clone(),
             from_s: args.from,
             to_s: args.to,
-            threads: (n_cores / n_jobs).max(1),
+            threads: decoder_threads(n_cores, n_jobs),
         })
         .collect();
     let screen = Screen::default();
@@ -233,6 +233,12 @@ pub fn rule(args: &cli::Rule) -> Outcome {
     }
     print(&lines)?;
     Ok(true)
+}
+
+/// Decoder threads of each of `n_jobs` recordings. Alone it gets one more than there are cores: the decoder's threads wait
+/// for one another, and a spare one keeps the cores busy (some 5 % of the time of a 1080p recording on two cores).
+fn decoder_threads(n_cores: usize, n_jobs: usize) -> usize {
+    if n_jobs == 1 { n_cores + 1 } else { (n_cores / n_jobs).max(1) }
 }
 
 pub fn overlay(args: &cli::Overlay, stop: &AtomicBool) -> Outcome {

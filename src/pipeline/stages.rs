@@ -16,8 +16,9 @@ use crate::sinks::{self, Sink};
 use crate::units::Timestamp;
 use crate::update::Update;
 
-/// Pictures between capture and detect. Two keep both busy; a 1080p picture is 3 MB, so more would only cost memory.
-const PICTURES: usize = 2;
+/// Pictures between capture and detect. The decoder yields pictures in bursts, as many as it has threads, so a few even the
+/// two out; a 1080p picture is 3 MB, so more would only cost memory.
+const PICTURES: usize = 4;
 /// Observations between detect and referee: a second at 60 frames a second, small.
 const OBSERVATIONS: usize = 64;
 /// Updates to a sink: more shots than a minute of play has.
