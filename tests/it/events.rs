@@ -138,14 +138,14 @@ fn watch(frames: &[FrameObservations]) -> (Vec<Shot>, Vec<Ruling>) {
         match update {
             Update::Shot(shot) => shots.push((*shot).clone()),
             Update::Ruling(ruling) => rulings.push((*ruling).clone()),
-            _ => {}
+            Update::FramesLost { .. } => {}
         }
     }
     (shots, rulings)
 }
 
-fn only<'a>(shot: &'a Shot, kind: &EventKind) -> &'a Event {
-    let found: Vec<&Event> = shot.events().iter().filter(|e| e.kind == *kind && e.is_likely()).collect();
+fn only(shot: &Shot, kind: EventKind) -> &Event {
+    let found: Vec<&Event> = shot.events().iter().filter(|e| e.kind == kind && e.is_likely()).collect();
     assert_eq!(found.len(), 1, "{kind:?} in {:#?}", shot.events());
     found[0]
 }
@@ -170,14 +170,14 @@ fn a_lag_is_told_with_both_strikes_rails_and_stops() {
     assert_eq!(shot.flags, []);
     for (course, (struck, foot)) in courses.iter().zip([(1.5, foot[0]), (1.7, foot[1])]) {
         let ball = course.ball;
-        let strike = only(shot, &EventKind::CueStrike { ball });
+        let strike = only(shot, EventKind::CueStrike { ball });
         assert!((strike.at.secs() - struck).abs() < 0.005, "{strike:?}");
         // Which short rail is the head cannot be seen: either name may be told, the same for both balls.
         let rail = Rail::Foot;
-        let touch = only(shot, &EventKind::Rail { ball, rail });
+        let touch = only(shot, EventKind::Rail { ball, rail });
         assert!((touch.at.secs() - foot).abs() < 0.002, "{touch:?} {foot}");
         let (stops, place) = course.rest();
-        let rest = only(shot, &EventKind::Rest { ball });
+        let rest = only(shot, EventKind::Rest { ball });
         assert!((rest.at.secs() - stops).abs() < 0.05, "{rest:?} {stops}");
         assert!((shot.rest[&ball].0.coords - place).norm() < 0.001);
     }
@@ -278,7 +278,7 @@ fn a_side_rail_is_timed_between_frames() {
     let (shots, _) = watch(&film(&courses, 3.0));
     let touch = only(
         &shots[0],
-        &EventKind::Rail {
+        EventKind::Rail {
             ball: Ball::White,
             rail: Rail::Left,
         },
