@@ -7,7 +7,7 @@ use super::{Calibration, Error};
 use crate::space::{Camera, ImagePoint};
 use crate::table::Table;
 
-/// The four corners where the nose lines meet, raw pixels; names as in [`Rail`].
+/// The four corners where the nose lines meet, raw pixels; names as in [`Rail`](crate::table::Rail).
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs)]
 pub struct NoseCorners {
