@@ -95,6 +95,30 @@ const SHADOWED_CLOTH_LIMIT: f32 = 20.0;
 /// Least share of a ball worth calling one: below lies coder noise around edges.
 const LEAST_SHARE: f32 = 0.2;
 
+/// How much of its main colour and of its spots' a ball shows, areas of the ball at rest, and how badly both fit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Makeup {
+    pub own: f64,
+    pub spots: f64,
+    /// What own colour, spots and cloth do not explain, deviations of a ball's colour.
+    pub strangeness: f64,
+}
+
+/// Own colour that a ball shows, areas of a ball: its dark limb is lost, a lamp's reflection adds to it.
+const OWN_SHOWN: std::ops::Range<f64> = 0.25..1.6;
+/// Spots over own colour: those of tournament balls cover a fifth of the ball, two of them side by side two fifths of what
+/// is seen of it.
+const MOST_SPOTS_SHOWN: f64 = 0.5;
+/// Deviations of a ball's colour that the light of a whole ball may lie off, its area known to a tenth.
+const STRANGE_MAKEUP: f64 = 0.6;
+
+impl Makeup {
+    /// Whether this is a whole ball and nothing else.
+    pub fn is_ball(&self) -> bool {
+        OWN_SHOWN.contains(&self.own) && self.spots <= MOST_SPOTS_SHOWN * self.own && self.strangeness < STRANGE_MAKEUP
+    }
+}
+
 /// Bits dropped from luma, blue and red difference in the table.
 const DROP: [u32; 3] = [3, 2, 2];
 
@@ -148,6 +172,39 @@ impl Palette {
             (Some(Ball::Red), Some(other)) => other == Ball::White,
             _ => false,
         }
+    }
+
+    /// What mixture of a kind's colour and its spots' over cloth makes this light: mean over a ball's area of the light
+    /// beyond the cloth's. Least squares in deviations of a ball's colour.
+    pub fn makeup(&self, kind: u8, excess: Colour) -> Makeup {
+        let beyond = |k: u8| self.kinds.get(usize::from(k)).map(|(_, c)| c.minus(self.cloth));
+        let Some(own) = beyond(kind) else {
+            return Makeup::default();
+        };
+        let fit = |spot: Colour| {
+            let dot = |a: Colour, b: Colour| f64::from(a.dot(b, BALL_SPREAD));
+            let (oo, os, ss) = (dot(own, own), dot(own, spot), dot(spot, spot));
+            let (oe, se) = (dot(own, excess), dot(spot, excess));
+            let det = oo * ss - os * os;
+            let (mut a, mut b) = ((oe * ss - se * os) / det, (se * oo - oe * os) / det);
+            // No spot in sight, or the two colours cannot be told apart.
+            if !(det > f64::from(f32::EPSILON) * oo * ss && b > 0.0) {
+                (a, b) = (oe / oo.max(f64::MIN_POSITIVE), 0.0);
+            }
+            let rest = excess.minus(own.scaled(a as f32)).minus(spot.scaled(b as f32));
+            Makeup {
+                own: a,
+                spots: b,
+                strangeness: dot(rest, rest).sqrt(),
+            }
+        };
+        let spots = (0..self.kinds.len() as u8)
+            .filter(|&k| self.may_be_spot(kind, k))
+            .filter_map(beyond);
+        spots
+            .map(fit)
+            .min_by(|a, b| a.strangeness.total_cmp(&b.strangeness))
+            .unwrap_or_default()
     }
 
     /// Distance between a kind's colour and the cloth's, deviations of a ball's colour.

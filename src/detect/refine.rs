@@ -3,11 +3,11 @@
 
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
-use super::cloth::Light;
-use super::colour::{Class, Colour, Palette, median_colour};
+use super::cloth::{Cloth, Light};
+use super::colour::{CLOTH, Class, Colour, Palette, median_colour};
 use super::grid::{Cells, Grid};
 use super::outline::Outline;
-use super::scan::{Candidate, Scan};
+use super::scan::{Candidate, Scan, excess, swept_area};
 use super::view::View;
 use crate::frame::Plane;
 
@@ -119,6 +119,7 @@ pub(super) struct Scene<'a> {
     pub light: Light,
     pub scan: &'a Scan,
     pub cells: &'a Cells,
+    pub cloth: &'a Cloth,
     /// Pixels from an even column to its chroma sample: 0 or 0.5.
     pub siting_px: f64,
     /// Weights of luma and chroma where colours are compared.
@@ -302,6 +303,7 @@ impl Scene<'_> {
     pub fn inside(&self, candidate: &Candidate, measured: &Measured) -> Inside {
         let Measured { outline, sweep, .. } = measured;
         let mut core = Vec::new();
+        let mut shown = Vec::new();
         let mut weights = vec![0.0; self.palette.kinds.len()];
         let (mut own, mut n_own, mut spots) = (0.0, 0.0, 0.0);
         let pitch = self.grid.pitch_px();
@@ -320,6 +322,9 @@ impl Scene<'_> {
                     continue;
                 }
                 let m = self.scan.mixture(row * self.grid.width + column);
+                if m != CLOTH {
+                    shown.push(row * self.grid.width + column);
+                }
                 if let Class::Kind(k) = m.class {
                     if k == candidate.kind && outline.relative_distance(p) < CORE {
                         core.push(self.cells.at(row * self.grid.width + column));
@@ -336,6 +341,9 @@ impl Scene<'_> {
             }
         }
         let n = outline.area_px2() * DISC * DISC / (pitch * pitch);
+        if candidate.silhouette {
+            return self.inside_silhouette(candidate.kind, &shown, n, swept_area(outline, *sweep));
+        }
         // A ball's light is spread over its disc and the two half discs' worth of way beside it.
         let dilution = 1.0 + sweep.norm() / radius * std::f64::consts::FRAC_2_PI;
         // The middle sees the ball for the time in which the ball crosses it, and cloth for the rest.
@@ -346,6 +354,23 @@ impl Scene<'_> {
             weights,
             coverage: (own + f64::min(spots, MOST_SPOTS * own)) / n,
             purity: own / f64::max(n_own, 1.0) * dilution,
+        }
+    }
+
+    /// The same where the light of all cells together tells the ball: `ball_cells` is the ball's area at rest, `swept` the
+    /// area it sweeps over that.
+    fn inside_silhouette(&self, kind: u8, shown: &[usize], ball_cells: f64, swept: f64) -> Inside {
+        let light = excess(shown, self.cells, self.cloth).scaled((1.0 / ball_cells) as f32);
+        let makeup = self.palette.makeup(kind, light);
+        let mut weights = vec![0.0; self.palette.kinds.len()];
+        if let Some(w) = weights.get_mut(usize::from(kind)) {
+            *w = ball_cells;
+        }
+        Inside {
+            weights,
+            coverage: shown.len() as f64 / ball_cells / swept,
+            strangeness: if makeup.is_ball() { makeup.strangeness } else { f64::INFINITY },
+            purity: 1.0,
         }
     }
 

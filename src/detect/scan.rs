@@ -36,6 +36,12 @@ const LEAST_CONTRAST: f64 = 0.45;
 const SHAFT_FILL: f64 = 0.42;
 /// The ring around a ball that must be something else, in ball radii.
 const RING: std::ops::Range<f64> = 1.2..1.65;
+/// Cells that differ from cloth over the cells that the swept ball covers: the dark limb of a ball like the cloth is lost,
+/// and so are the faint ends of its streak.
+const SILHOUETTE_AREA: std::ops::Range<f64> = 0.35..1.4;
+/// Distance of a ball's colour from the cloth's, deviations of a ball's colour, below which its spots hide it: a red ball on
+/// burgundy cloth has 3.4 to 5, on other cloths more than 8.
+const ALIKE: f64 = 8.0;
 /// Patches larger than this many balls are people.
 const MOST_PATCH: f64 = 60.0;
 /// Two candidates of a kind nearer than this many cells lead to the same ball: a fifth to a third of its diameter.
@@ -54,6 +60,8 @@ pub(super) struct Candidate {
     pub sweep: Vector2<f64>,
     /// Area of the colour over a ball's area.
     pub area: f64,
+    /// Told by the silhouette and the light in all of it, not by the colour of each cell.
+    pub silhouette: bool,
 }
 
 /// A connected patch of cells.
@@ -164,8 +172,9 @@ impl Scan {
     }
 
     /// Places that may be balls.
-    pub fn candidates(&mut self, grid: &Grid, palette: &Palette, view: &View) -> Vec<Candidate> {
-        let whole = self.whole_balls(grid, palette, view);
+    pub fn candidates(&mut self, grid: &Grid, cells: &Cells, cloth: &Cloth, palette: &Palette, view: &View) -> Vec<Candidate> {
+        let mut whole = self.whole_balls(grid, palette, view);
+        whole.append(&mut self.silhouettes(grid, cells, cloth, palette, view));
         let mut found = Vec::new();
         for kind in 0..palette.kinds.len() as u8 {
             let mut of_kind = Vec::new();
@@ -182,6 +191,7 @@ impl Scan {
                         centre: patch.mean,
                         sweep,
                         area,
+                        silhouette: false,
                     });
                 }
                 if sweep.is_none() || area >= MOST_AREA {
@@ -193,7 +203,9 @@ impl Scan {
             let mut kept: Vec<Candidate> = Vec::new();
             for c in of_kind {
                 let same = |k: &Candidate| {
-                    (k.centre - c.centre).norm() < SAME_CELLS * grid.pitch_px() && (k.sweep - c.sweep).norm() < grid.pitch_px()
+                    k.silhouette == c.silhouette
+                        && (k.centre - c.centre).norm() < SAME_CELLS * grid.pitch_px()
+                        && (k.sweep - c.sweep).norm() < grid.pitch_px()
                 };
                 if kept.len() < MOST_CANDIDATES && !kept.iter().any(same) {
                     kept.push(c);
@@ -228,7 +240,49 @@ impl Scan {
                     centre: patch.mean,
                     sweep,
                     area,
+                    silhouette: false,
                 });
+            }
+        }
+        found
+    }
+
+    /// Patches of anything but cloth with the outline of a ball, at rest or swept, whose light as a whole is that of a ball
+    /// hardly different from the cloth. Cell by cell such a ball cannot be told: its spots, smeared, look like a little of
+    /// another ball over cloth. But light is not lost in a smear: another ball's would add up to far more.
+    fn silhouettes(&mut self, grid: &Grid, cells: &Cells, cloth: &Cloth, palette: &Palette, view: &View) -> Vec<Candidate> {
+        let alike: Vec<u8> = (0..palette.kinds.len() as u8)
+            .filter(|&k| palette.distance_to_cloth(k) < ALIKE)
+            .collect();
+        if alike.is_empty() {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for mut patch in self.patches(grid, |m| m.class != Class::Cloth) {
+            let Some(at) = view.outline(patch.mean) else { continue };
+            let ball_cells = at.area_px2() / grid.pitch_px().powi(2);
+            if !(LEAST_AREA..MOST_PATCH).contains(&(patch.cells.len() as f64 / ball_cells)) {
+                continue;
+            }
+            patch = self.measure(grid, patch.cells, |_| 1.0);
+            let Some(outline) = view.outline(patch.mean) else { continue };
+            let Some(sweep) = streak(&patch, &outline) else { continue };
+            let swept = swept_area(&outline, sweep);
+            if !SILHOUETTE_AREA.contains(&(patch.mass / ball_cells / swept)) {
+                continue;
+            }
+            let excess = excess(&patch.cells, cells, cloth).scaled((1.0 / ball_cells) as f32);
+            for &kind in &alike {
+                let makeup = palette.makeup(kind, excess);
+                if makeup.is_ball() {
+                    found.push(Candidate {
+                        kind,
+                        centre: patch.mean,
+                        sweep,
+                        area: makeup.own + makeup.spots,
+                        silhouette: true,
+                    });
+                }
             }
         }
         found
@@ -260,17 +314,17 @@ impl Scan {
             }
             // One cell alone is noise whatever the resolution.
             if cells.len() > 1 {
-                patches.push(self.measure(grid, cells));
+                patches.push(self.measure(grid, cells, |m| f64::from(m.share) / 255.0));
             }
         }
         patches
     }
 
-    fn measure(&self, grid: &Grid, cells: Vec<usize>) -> Patch {
+    fn measure(&self, grid: &Grid, cells: Vec<usize>, weight: impl Fn(Mixture) -> f64) -> Patch {
         let (mut mass, mut sum, mut squares) = (0.0, Vector2::zeros(), Matrix2::zeros());
         let origin = centre_of(grid, cells[0]);
         for &i in &cells {
-            let w = f64::from(self.mixtures[i].share) / 255.0;
+            let w = weight(self.mixtures[i]);
             let p = centre_of(grid, i) - origin;
             mass += w;
             sum += w * p;
@@ -339,7 +393,7 @@ impl Scan {
         }
         // A streak with a shaft behind it: what is too thick for a shaft is the streak's core.
         if !thick.is_empty() && thick.len() < patch.cells.len() {
-            let core = self.measure(grid, thick);
+            let core = self.measure(grid, thick, |m| f64::from(m.share) / 255.0);
             let sweep = streak(&core, outline).unwrap_or_default();
             if sweep != Vector2::zeros() {
                 found.push(Candidate {
@@ -347,6 +401,7 @@ impl Scan {
                     centre: core.mean,
                     sweep,
                     area: core.mass / n_disc,
+                    silhouette: false,
                 });
             }
         }
@@ -362,10 +417,24 @@ impl Scan {
                     centre,
                     sweep: Vector2::zeros(),
                     area: disc,
+                    silhouette: false,
                 });
             }
         }
     }
+}
+
+/// Light of the cells beyond that of the cloth there, cells times levels.
+pub(super) fn excess(patch: &[usize], cells: &Cells, cloth: &Cloth) -> Colour {
+    patch.iter().fold(Colour([0.0; 3]), |sum, &i| {
+        let d = cells.at(i).minus(cloth.at(i));
+        Colour([0, 1, 2].map(|k| sum.0[k] + d.0[k]))
+    })
+}
+
+/// Area that a ball sweeps over its area at rest: the ends are half discs, the middle is as wide as the ball.
+pub(super) fn swept_area(outline: &Outline, sweep: Vector2<f64>) -> f64 {
+    1.0 + std::f64::consts::FRAC_2_PI * sweep.norm() / outline.mean_radius_px()
 }
 
 /// Centre of a cell given by index, pixels.

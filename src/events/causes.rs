@@ -9,7 +9,7 @@
 
 use nalgebra::Vector2;
 
-use super::pieces::{self, Piece, Point};
+use super::pieces::{self, Piece, Point, along, overall};
 use crate::ball::Ball;
 use crate::space::TablePoint;
 use crate::table::{RAILS, Rail, Table};
@@ -109,6 +109,10 @@ const PRICE_OF_STARTING_ALONE: f64 = 30.0;
 /// Price of a reading that belongs to neither side of a change, in squared deviations.
 const PRICE_OF_STRAY_READING: f64 = 8.0;
 
+/// How far before the last reading at rest a ball may have been struck, frames, one standard deviation: jitter of time
+/// stamps, and a shutter that was open a while longer.
+const EARLY_STEPS: f64 = 0.1;
+
 /// Above this no explanation is believed.
 pub(crate) const UNEXPLAINED_PRICE: f64 = 60.0;
 
@@ -172,8 +176,25 @@ struct Meeting {
     sigma: f64,
 }
 
-fn velocity_sigma(p: &Piece, t: f64) -> f64 {
-    (sq(p.velocity_sigma(t)) + sq(VELOCITY_MODEL_M_S) + sq(VELOCITY_MODEL_SHARE * p.velocity(t).norm())).sqrt()
+/// On either axis.
+fn velocity_sigma(p: &Piece, t: f64) -> V2 {
+    let model = VELOCITY_MODEL_M_S.hypot(VELOCITY_MODEL_SHARE * p.velocity(t).norm());
+    p.velocity_sigma(t).map(|s| s.hypot(model))
+}
+
+/// Error of the sum or difference of two independent vectors, on either axis.
+fn both(p: V2, q: V2) -> V2 {
+    p.zip_map(&q, f64::hypot)
+}
+
+/// Error across the unit vector `n`.
+fn across(sigma: V2, n: V2) -> f64 {
+    along(sigma, V2::new(-n.y, n.x))
+}
+
+/// Squared deviations of a vector.
+fn deviations2(v: V2, sigma: V2) -> f64 {
+    v.component_div(&sigma).norm_squared()
 }
 
 impl Scene<'_> {
@@ -181,20 +202,20 @@ impl Scene<'_> {
         0.6 * self.step_s
     }
 
-    fn meet(&self, a: &Piece, c: &Piece, along: V2, lo: f64, hi: f64) -> Meeting {
+    fn meet(&self, a: &Piece, c: &Piece, way: V2, lo: f64, hi: f64) -> Meeting {
         let (lo, hi) = (lo - self.slack(), hi + self.slack());
         let mut t = 0.5 * (lo + hi);
         for _ in 0..6 {
-            let gap = (c.place(t) - a.place(t)).dot(&along);
-            let rate = (c.velocity(t) - a.velocity(t)).dot(&along);
+            let gap = (c.place(t) - a.place(t)).dot(&way);
+            let rate = (c.velocity(t) - a.velocity(t)).dot(&way);
             if rate.abs() < 1e-9 {
                 break;
             }
             t = (t - gap / rate).clamp(lo, hi);
         }
-        let sigma = (sq(a.place_sigma(t)) + sq(c.place_sigma(t))).sqrt();
-        let rate = (c.velocity(t) - a.velocity(t)).dot(&along).abs();
-        let miss = (c.place(t) - a.place(t)).dot(&along).abs();
+        let sigma = along(both(a.place_sigma(t), c.place_sigma(t)), way);
+        let rate = (c.velocity(t) - a.velocity(t)).dot(&way).abs();
+        let miss = (c.place(t) - a.place(t)).dot(&way).abs();
         Meeting {
             t,
             t_err: (sigma / rate.max(1e-3)).min(hi - lo),
@@ -244,8 +265,9 @@ impl Scene<'_> {
         }
         let t = found?;
         let apart = p.place(t) - q.place(t);
-        let closing = (p.velocity(t) - q.velocity(t)).dot(&apart).abs() / apart.norm().max(1e-6);
-        let sigma = (sq(p.place_sigma(t)) + sq(q.place_sigma(t)) + sq(BETWEEN_BALLS_M)).sqrt();
+        let n = apart / apart.norm().max(1e-6);
+        let closing = (p.velocity(t) - q.velocity(t)).dot(&n).abs();
+        let sigma = along(both(p.place_sigma(t), q.place_sigma(t)), n).hypot(BETWEEN_BALLS_M);
         Some((t, sigma / closing.max(1e-3)))
     }
 
@@ -264,8 +286,10 @@ impl Scene<'_> {
         };
         let inner = change.after.first.saturating_sub(change.before.last + 1);
         if inner > 0 {
+            let strays = &path.points[change.before.last + 1..change.after.first];
             for e in &mut all {
                 e.price += PRICE_OF_STRAY_READING * inner as f64;
+                e.price += e.steps.iter().map(|step| self.denied(change, step, strays)).sum::<f64>();
             }
         }
         if (1..=2).contains(&inner) {
@@ -292,6 +316,20 @@ impl Scene<'_> {
         }
         all.sort_by(|a, b| a.price.total_cmp(&b.price));
         all
+    }
+
+    /// How plainly the reading nearest in time denies that the ball was at the place of a step (squared deviations): even
+    /// a reading that fits neither side of a change tells where the ball was.
+    fn denied(&self, change: &Change, step: &Step, strays: &[Point]) -> f64 {
+        let away = |p: &&Point| (p.t - step.t).abs();
+        let Some(nearest) = strays.iter().min_by(|p, q| away(p).total_cmp(&away(q))) else {
+            return 0.0;
+        };
+        let speed = change.before.velocity(step.t).norm().max(change.after.velocity(step.t).norm());
+        let apart = nearest.place() - step.place;
+        let way = self.table.ball_radius_m + speed * away(&nearest) + GEOMETRY_M;
+        let sigma = along(nearest.sigma, apart / apart.norm().max(1e-6)) + speed * step.t_err;
+        sq((apart.norm() - way).max(0.0) / sigma)
     }
 
     fn explain_as_split(&self, change: &Change) -> Vec<Explanation> {
@@ -358,19 +396,19 @@ impl Scene<'_> {
         if push.norm() < 1e-6 {
             return None;
         }
-        let sigma_v = (sq(velocity_sigma(a, t)) + sq(velocity_sigma(c, t))).sqrt();
-        let sigma_p = (sq(a.place_sigma(t)) + sq(c.place_sigma(t)) + sq(BETWEEN_BALLS_M) + sq(told.t_err * push.norm())).sqrt();
+        let sigma_v = both(velocity_sigma(a, t), velocity_sigma(c, t));
+        let sigma_p = both(a.place_sigma(t), c.place_sigma(t)).map(|s| s.hypot(BETWEEN_BALLS_M).hypot(told.t_err * push.norm()));
         let price = PRICE_PER_EVENT
-            + sq((apart.norm() - self.table.ball_radius_m) / sigma_p)
+            + sq((apart.norm() - self.table.ball_radius_m) / along(sigma_p, n))
             + Self::impulse_price(push, n, sigma_v)
-            + sq((c.place(t) - a.place(t)).norm() / sigma_p);
+            + deviations2(c.place(t) - a.place(t), sigma_p);
         let step = Step {
             what: What::Contact(other),
             t,
-            t_err: told.t_err.max(sigma_p / push.norm()),
+            t_err: told.t_err.max(along(sigma_p, push / push.norm()) / push.norm()),
             place: told.place,
             push,
-            push_err: sigma_v,
+            push_err: overall(sigma_v),
         };
         Some(Explanation {
             steps: vec![step],
@@ -384,29 +422,31 @@ impl Scene<'_> {
         let t = 0.5 * (change.lo + change.hi);
         let dv = c.velocity(t) - a.velocity(t);
         let gap = c.place(t) - a.place(t);
-        let sigma_v = (sq(velocity_sigma(a, t)) + sq(velocity_sigma(c, t))).sqrt();
-        let sigma_p = (sq(a.place_sigma(t)) + sq(c.place_sigma(t)) + sq(0.5 * self.step_s * sigma_v)).sqrt();
+        let sigma_v = both(velocity_sigma(a, t), velocity_sigma(c, t));
+        let sigma_p = both(both(a.place_sigma(t), c.place_sigma(t)), sigma_v * (0.5 * self.step_s));
         let travel = (c.place(c.t_last) - a.place(a.t_last)).norm();
         let by_itself = a.is_rest() && !c.is_rest() && travel > STIR_M;
         let alone = if by_itself { PRICE_OF_STARTING_ALONE } else { 0.0 };
         Explanation {
             steps: Vec::new(),
-            price: sq(dv.norm() / sigma_v) + sq(gap.norm() / sigma_p) + alone,
+            price: deviations2(dv, sigma_v) + deviations2(gap, sigma_p) + alone,
         }
     }
 
     /// Price of a rebound from the velocities on its two sides.
-    fn rebound_price(rail: Rail, va: V2, vc: V2, sigma_a: f64, sigma_c: f64) -> f64 {
+    fn rebound_price(rail: Rail, va: V2, vc: V2, sigma_a: V2, sigma_c: V2) -> f64 {
         let n = rail.outward();
         let tangent = V2::new(-n.y, n.x);
         let (into, back) = (va.dot(&n), -vc.dot(&n));
-        let spread = (sq(sigma_a) + sq(sigma_c)).sqrt();
+        let spread = both(sigma_a, sigma_c);
+        let slip_spread = across(spread, n);
+        let (sigma_a, sigma_c, spread) = (along(sigma_a, n), along(sigma_c, n), along(spread, n));
         // Toward the rail before, away from it after.
         let mut price = sq((-into).max(0.0) / sigma_a) + sq((-back).max(0.0) / sigma_c);
         let range = (RESTITUTION.0 * into.max(0.0), RESTITUTION.1 * into.max(0.0));
         price += outside(back, range, RESTITUTION_SPREAD * into.max(0.0) + spread);
         let slip = (vc - va).dot(&tangent);
-        price + sq(slip / (RAIL_TANGENTIAL_SHARE * (into + back).max(0.0) + spread))
+        price + sq(slip / (RAIL_TANGENTIAL_SHARE * (into + back).max(0.0) + slip_spread))
     }
 
     fn rail(&self, change: &Change, rail: Rail) -> Option<Explanation> {
@@ -417,7 +457,8 @@ impl Scene<'_> {
         if va.dot(&n) < -0.05 || vc.dot(&n) > 0.05 {
             return None;
         }
-        let place = if a.place_sigma(m.t) < c.place_sigma(m.t) {
+        let (sigma_before, sigma_after) = (a.place_sigma(m.t), c.place_sigma(m.t));
+        let place = if along(sigma_before, n) < along(sigma_after, n) {
             a.place(m.t)
         } else {
             c.place(m.t)
@@ -428,13 +469,15 @@ impl Scene<'_> {
         let side = (c.place(m.t) - a.place(m.t)).dot(&tangent);
         let sigma_v = (velocity_sigma(a, m.t), velocity_sigma(c, m.t));
         // Sideways the two pieces need not meet exactly at the same instant if the time is a little off.
-        let side_sigma = (sq(m.sigma) + sq(m.t_err * (vc - va).dot(&tangent)) + sq(0.001)).sqrt();
+        let side_sigma = across(both(sigma_before, sigma_after), n)
+            .hypot(m.t_err * (vc - va).dot(&tangent))
+            .hypot(0.001);
         let price = PRICE_PER_EVENT
             + sq(beyond / at_line)
             + sq(m.miss / m.sigma.max(0.001))
             + sq(side / side_sigma)
             + Self::rebound_price(rail, va, vc, sigma_v.0, sigma_v.1);
-        let push_err = (sq(sigma_v.0) + sq(sigma_v.1)).sqrt();
+        let push_err = overall(both(sigma_v.0, sigma_v.1));
         let steps = vec![Step {
             what: What::Rail(rail),
             t: m.t,
@@ -463,7 +506,7 @@ impl Scene<'_> {
             }
             let place = a.place(m.t);
             price += sq(self.beyond_rail(place, rail) / (sq(m.sigma) + sq(GEOMETRY_M)).sqrt()) + sq(m.miss / m.sigma.max(0.001));
-            let spread = (sq(velocity_sigma(a, m.t)) + sq(velocity_sigma(c, m.t))).sqrt();
+            let spread = along(both(velocity_sigma(a, m.t), velocity_sigma(c, m.t)), n);
             price += outside(
                 back,
                 (RESTITUTION.0 * into, RESTITUTION.1 * into),
@@ -502,8 +545,8 @@ impl Scene<'_> {
         if va.dot(&np) <= 0.0 || vc.dot(&nq) >= 0.0 || between.dot(&nq) <= 0.0 {
             return None;
         }
-        let sigma_between = (sq(a.place_sigma(t1)) + sq(c.place_sigma(t2)) + sq(GEOMETRY_M)).sqrt() / (t2 - t1)
-            + between.norm() * (e1 + e2) / (t2 - t1);
+        let timing = between.norm() * (e1 + e2) / (t2 - t1);
+        let sigma_between = both(a.place_sigma(t1), c.place_sigma(t2)).map(|s| s.hypot(GEOMETRY_M) / (t2 - t1) + timing);
         let price = 2.0 * PRICE_PER_EVENT
             + Self::rebound_price(p, va, between, velocity_sigma(a, t1), sigma_between)
             + Self::rebound_price(q, between, vc, sigma_between, velocity_sigma(c, t2));
@@ -513,7 +556,7 @@ impl Scene<'_> {
             t_err,
             place,
             push,
-            push_err: sigma_between,
+            push_err: overall(sigma_between),
         };
         Some(Explanation {
             steps: vec![step(p, t1, e1, from, between - va), step(q, t2, e2, to, vc - between)],
@@ -522,10 +565,11 @@ impl Scene<'_> {
     }
 
     /// Price of a contact from the change of velocity of `ball` along the line from the partner's centre.
-    fn impulse_price(push: V2, toward_ball: V2, sigma: f64) -> f64 {
-        let along = push.dot(&toward_ball);
-        let off = push - toward_ball * along;
-        sq((-along).max(0.0) / sigma) + sq(off.norm() / (CONTACT_DIRECTION_SHARE * along.abs() + sigma))
+    fn impulse_price(push: V2, toward_ball: V2, sigma: V2) -> f64 {
+        let straight = push.dot(&toward_ball);
+        let off = push - toward_ball * straight;
+        sq((-straight).max(0.0) / along(sigma, toward_ball))
+            + sq(off.norm() / (CONTACT_DIRECTION_SHARE * straight.abs() + across(sigma, toward_ball)))
     }
 
     /// One contact. `pa` and `pc` are the partner's pieces before and after it; the place of the contact is told by `pa`.
@@ -548,27 +592,25 @@ impl Scene<'_> {
                 .or_else(|| self.touch_time(c, pc, lo, hi, true)),
         );
         let (t, t_err, spread) = self.weighted(&times);
-        let best = |x: &Piece, y: &Piece| {
-            if x.place_sigma(t) <= y.place_sigma(t) {
-                (x.place(t), x.place_sigma(t))
-            } else {
-                (y.place(t), y.place_sigma(t))
-            }
+        let here = if overall(a.place_sigma(t)) <= overall(c.place_sigma(t)) {
+            a
+        } else {
+            c
         };
-        let (here, s_here) = best(a, c);
-        let (there, s_there) = (pa.place(t), pa.place_sigma(t));
-        let apart = here - there;
+        let sigma_apart = both(here.place_sigma(t), pa.place_sigma(t));
+        let here = here.place(t);
+        let apart = here - pa.place(t);
         let n = apart / apart.norm().max(1e-6);
         let (va, vc) = (a.velocity(t), c.velocity(t));
         let closing = (va - pa.velocity(t)).dot(&n);
-        let sigma_gap = (sq(s_here) + sq(s_there) + sq(BETWEEN_BALLS_M) + sq(t_err * closing)).sqrt();
-        let sigma_v = (sq(velocity_sigma(a, t)) + sq(velocity_sigma(c, t))).sqrt();
+        let sigma_gap = along(sigma_apart, n).hypot(BETWEEN_BALLS_M).hypot(t_err * closing);
+        let sigma_v = both(velocity_sigma(a, t), velocity_sigma(c, t));
         let price = PRICE_PER_EVENT
             + sq((apart.norm() - 2.0 * self.table.ball_radius_m) / sigma_gap)
             + Self::impulse_price(vc - va, n, sigma_v)
             + spread
             // Balls do not move apart before they touch.
-            + sq(closing.max(0.0) / (sigma_v + velocity_sigma(pa, t)));
+            + sq(closing.max(0.0) / along(sigma_v + velocity_sigma(pa, t), n));
         let place = here - n * self.table.ball_radius_m;
         let step = Step {
             what: What::Contact(other),
@@ -576,7 +618,7 @@ impl Scene<'_> {
             t_err,
             place,
             push: vc - va,
-            push_err: sigma_v,
+            push_err: overall(sigma_v),
         };
         Some(Explanation {
             steps: vec![step],
@@ -601,13 +643,16 @@ impl Scene<'_> {
             let (pa, _) = self.partner(other, change.lo, change.hi)?;
             let apart = here - pa.place(t);
             let closing = (a.velocity(t) - pa.velocity(t)).norm();
-            let sigma = (sq(a.place_sigma(t)) + sq(pa.place_sigma(t)) + sq(BETWEEN_BALLS_M) + sq(own.t_err * closing)).sqrt();
+            let n = apart / apart.norm().max(1e-6);
+            let sigma = along(both(a.place_sigma(t), pa.place_sigma(t)), n)
+                .hypot(BETWEEN_BALLS_M)
+                .hypot(own.t_err * closing);
             price += sq((apart.norm() - 2.0 * self.table.ball_radius_m) / sigma);
-            lines.push(apart / apart.norm().max(1e-6));
+            lines.push(n);
         }
         let push = c.velocity(t) - a.velocity(t);
         let parts = nalgebra::Matrix2::from_columns(&[lines[0], lines[1]]).try_inverse()? * push;
-        let sigma_v = (sq(velocity_sigma(a, t)) + sq(velocity_sigma(c, t))).sqrt();
+        let sigma_v = overall(both(velocity_sigma(a, t), velocity_sigma(c, t)));
         price += sq((-parts[0]).max(0.0) / sigma_v) + sq((-parts[1]).max(0.0) / sigma_v);
         let err = sigma_v + CONTACT_DIRECTION_SHARE * push.norm();
         let step = |other: Ball, k: usize| Step {
@@ -681,8 +726,8 @@ impl Scene<'_> {
             if between.dot(&rail.outward()) <= 0.0 {
                 continue;
             }
-            let sigma_between = (sq(a.place_sigma(t_hit)) + sq(c.place_sigma(t_rail)) + sq(GEOMETRY_M)).sqrt() / dt
-                + between.norm() * (e_hit + e_rail) / dt;
+            let timing = between.norm() * (e_hit + e_rail) / dt;
+            let sigma_between = both(a.place_sigma(t_hit), c.place_sigma(t_rail)).map(|s| s.hypot(GEOMETRY_M) / dt + timing);
             let (hit, price) = self.hit(
                 a.place(t_hit),
                 a.place_sigma(t_hit),
@@ -705,7 +750,7 @@ impl Scene<'_> {
                 t_err: e_rail,
                 place: c.place(t_rail),
                 push: vc - between,
-                push_err: sigma_between,
+                push_err: overall(sigma_between),
             };
             out.push(Explanation {
                 steps: vec![hit, bounce],
@@ -742,8 +787,8 @@ impl Scene<'_> {
             }
             let dt = t_hit - t_rail;
             let between = (c.place(t_hit) - a.place(t_rail)) / dt;
-            let sigma_between = (sq(c.place_sigma(t_hit)) + sq(a.place_sigma(t_rail)) + sq(GEOMETRY_M)).sqrt() / dt
-                + between.norm() * (e_hit + e_rail) / dt;
+            let timing = between.norm() * (e_hit + e_rail) / dt;
+            let sigma_between = both(c.place_sigma(t_hit), a.place_sigma(t_rail)).map(|s| s.hypot(GEOMETRY_M) / dt + timing);
             let (hit, price) = self.hit(
                 c.place(t_hit),
                 c.place_sigma(t_hit),
@@ -763,7 +808,7 @@ impl Scene<'_> {
                 t_err: e_rail,
                 place: a.place(t_rail),
                 push: between - va,
-                push_err: sigma_between,
+                push_err: overall(sigma_between),
             };
             out.push(Explanation {
                 steps: vec![bounce, hit],
@@ -778,10 +823,10 @@ impl Scene<'_> {
     fn hit(
         &self,
         here: V2,
-        s_here: f64,
+        s_here: V2,
         before: V2,
         after: V2,
-        sigma_v: f64,
+        sigma_v: V2,
         pa: &Piece,
         other: Ball,
         t: f64,
@@ -792,10 +837,12 @@ impl Scene<'_> {
         let n = apart / apart.norm().max(1e-6);
         let push = after - before;
         let closing = (before - pa.velocity(t)).dot(&n);
-        let sigma_gap = (sq(s_here) + sq(pa.place_sigma(t)) + sq(BETWEEN_BALLS_M) + sq(t_err * closing)).sqrt();
+        let sigma_gap = along(both(s_here, pa.place_sigma(t)), n)
+            .hypot(BETWEEN_BALLS_M)
+            .hypot(t_err * closing);
         let price = sq((apart.norm() - 2.0 * self.table.ball_radius_m) / sigma_gap)
             + Self::impulse_price(push, n, sigma_v)
-            + sq(closing.max(0.0) / (sigma_v + velocity_sigma(pa, t)));
+            + sq(closing.max(0.0) / along(sigma_v + velocity_sigma(pa, t), n));
         let place = here - n * self.table.ball_radius_m;
         (
             Step {
@@ -804,7 +851,7 @@ impl Scene<'_> {
                 t_err,
                 place,
                 push,
-                push_err: sigma_v,
+                push_err: overall(sigma_v),
             },
             price,
         )
@@ -826,9 +873,9 @@ impl Scene<'_> {
     fn line_time(&self, p: &Piece, rail: Rail, lo: f64, hi: f64) -> Option<(f64, f64)> {
         let n = rail.outward();
         let mut t = 0.5 * (lo + hi);
-        let sigma = (sq(p.place_sigma(t)) + sq(GEOMETRY_M)).sqrt();
-        let along = p.velocity(t).dot(&n).abs() * (hi - lo) < sigma;
-        if along && self.beyond_rail(p.place(t), rail).abs() < 3.0 * sigma {
+        let sigma = along(p.place_sigma(t), n).hypot(GEOMETRY_M);
+        let beside = p.velocity(t).dot(&n).abs() * (hi - lo) < sigma;
+        if beside && self.beyond_rail(p.place(t), rail).abs() < 3.0 * sigma {
             // Rolling along the rail at touching distance: it may have touched at any of these times.
             return Some((t, 0.5 * (hi - lo)));
         }
@@ -842,7 +889,7 @@ impl Scene<'_> {
                 return None;
             }
         }
-        let err = (sq(p.place_sigma(t)) + sq(GEOMETRY_M)).sqrt() / p.velocity(t).dot(&n).abs();
+        let err = along(p.place_sigma(t), n).hypot(GEOMETRY_M) / p.velocity(t).dot(&n).abs();
         (lo..=hi).contains(&t).then_some((t, err))
     }
 
@@ -856,7 +903,8 @@ impl Scene<'_> {
         let m = self.meet(a, c, v.normalize(), change.lo, change.hi);
         let n = v.normalize();
         let side = (c.place(m.t) - a.place(m.t)).dot(&V2::new(-n.y, n.x));
-        let price = PRICE_PER_EVENT + sq(m.miss / m.sigma.max(0.001)) + sq(side / (sq(m.sigma) + sq(0.001)).sqrt());
+        let side_sigma = across(both(a.place_sigma(m.t), c.place_sigma(m.t)), n).hypot(0.001);
+        let price = PRICE_PER_EVENT + sq(m.miss / m.sigma.max(0.001)) + sq(side / side_sigma);
         Some(Explanation {
             steps: vec![Self::struck(m.t, m.t_err, a.place(m.t), v)],
             price,
@@ -896,22 +944,24 @@ impl Scene<'_> {
             return None;
         }
         let t_strike = t_hit - travel.norm() / speed;
-        let sigma_v = velocity_sigma(c, t_hit) + velocity_sigma(pc, t_hit) + IMPULSE_SHARE * 0.5 * speed;
-        let sigma_here = (sq(c.place_sigma(t_hit)) + sq(a.place_sigma(t_hit)) + sq(BETWEEN_BALLS_M) + sq(e_hit * speed)).sqrt();
+        let sigma_v = (velocity_sigma(c, t_hit) + velocity_sigma(pc, t_hit)).add_scalar(IMPULSE_SHARE * 0.5 * speed);
+        let spread_here =
+            both(c.place_sigma(t_hit), a.place_sigma(t_hit)).map(|s| s.hypot(BETWEEN_BALLS_M).hypot(e_hit * speed));
         // The way travelled points where the ball went before the contact.
         let direction = before / speed;
         let off = travel - direction * travel.dot(&direction);
-        let (hit, hit_price) = self.hit(here, sigma_here, before, c.velocity(t_hit), sigma_v, pa, other, t_hit, e_hit);
+        let (sigma_here, turned) = (along(spread_here, direction), across(sigma_v, direction) / speed);
+        let (hit, hit_price) = self.hit(here, spread_here, before, c.velocity(t_hit), sigma_v, pa, other, t_hit, e_hit);
         let price = 2.0 * PRICE_PER_EVENT
             + hit_price
-            + sq(off.norm() / (sigma_here + travel.norm() * sigma_v / speed))
+            + sq(off.norm() / (across(spread_here, direction) + travel.norm() * turned))
             + outside(
                 t_strike,
                 (change.lo - self.slack(), change.hi + self.slack()),
                 0.2 * self.step_s,
             )
             + sq((-travel.dot(&direction)).max(0.0) / sigma_here);
-        let t_err = (sq(e_hit) + sq(sigma_here / speed) + sq(travel.norm() * sigma_v / sq(speed))).sqrt();
+        let t_err = (sq(e_hit) + sq(sigma_here / speed) + sq(travel.norm() * along(sigma_v, direction) / sq(speed))).sqrt();
         Some(Explanation {
             steps: vec![Self::struck(t_strike, t_err, from, before), hit],
             price,
@@ -919,6 +969,9 @@ impl Scene<'_> {
     }
 
     /// The cue struck the ball and it met a rail before it was seen moving long enough to know its speed.
+    ///
+    /// A strike alone foretells that the way leads back to where the ball rested; off a rail it may come from anywhere about
+    /// as far as it went. That freedom is paid for by twice the logarithm of how much wider it is than the way is known.
     fn strike_then_rail(&self, change: &Change, rail: Rail) -> Option<Explanation> {
         let (a, c) = (&change.before, &change.after);
         let (lo, hi) = (change.lo - self.slack(), change.hi + self.slack());
@@ -936,11 +989,15 @@ impl Scene<'_> {
             .points
             .iter()
             .find(|p| p.t > change.lo + 1e-6 && p.t < t_rail.min(change.hi - 1e-6));
-        let typical = -vc.dot(&n) / (0.5 * (RESTITUTION.0 + RESTITUTION.1)) / (travel.dot(&n) / travel.norm()).max(0.05);
+        let way = travel.norm();
+        let typical = -vc.dot(&n) / (0.5 * (RESTITUTION.0 + RESTITUTION.1)) / (travel.dot(&n) / way).max(0.05);
+        // The ball still rested when it was last seen resting: at best it went from there to the rail in what was left.
+        let fastest = -vc.dot(&n) / RESTITUTION.0 / (travel.dot(&n) / way).max(0.05);
+        let early = (change.lo + way / fastest - t_rail).max(0.0);
         let (speed, speed_err) = match on_way {
             Some(p) if t_rail - p.t > 0.2 * self.step_s => {
                 let v = (c.place(t_rail) - p.place()).norm() / (t_rail - p.t);
-                (v, v * (e_rail / (t_rail - p.t)) + p.sigma / (t_rail - p.t))
+                (v, v * (e_rail / (t_rail - p.t)) + overall(p.sigma) / (t_rail - p.t))
             }
             _ => (typical, 0.4 * typical),
         };
@@ -949,12 +1006,15 @@ impl Scene<'_> {
         let t_err = (sq(e_rail) + sq(travel.norm() * speed_err / sq(speed.max(0.05)))).sqrt();
         let off = on_way.map_or(0.0, |p| {
             let d = p.place() - from;
-            let side = d - before * (d.dot(&before) / before.norm_squared().max(1e-9));
-            sq(side.norm() / (sq(p.sigma) + sq(a.place_sigma(p.t)) + sq(0.002)).sqrt())
+            let n = travel / way;
+            let side = d.dot(&V2::new(-n.y, n.x));
+            sq(side / across(both(p.sigma, a.place_sigma(p.t)), n).hypot(0.002))
         });
         let price = 2.0 * PRICE_PER_EVENT
             + off
-            + Self::rebound_price(rail, before, vc, speed_err, velocity_sigma(c, t_rail))
+            + 2.0 * (1.0 + way / overall(both(c.place_sigma(t_rail), a.place_sigma(t_rail))).hypot(0.001)).ln()
+            + sq(early / (sq(e_rail) + sq(EARLY_STEPS * self.step_s)).sqrt())
+            + Self::rebound_price(rail, before, vc, V2::repeat(speed_err), velocity_sigma(c, t_rail))
             + outside(
                 t_strike,
                 (change.lo - self.slack(), change.hi + self.slack()),

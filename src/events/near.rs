@@ -2,11 +2,11 @@
 //! with no more between them than the error of the picture. Such things are kept as doubts, never as events.
 
 use super::causes::BallPath;
-use super::pieces::Piece;
+use super::pieces::{Piece, Point, along, overall};
 use super::{Event, EventKind};
 use crate::ball::Ball;
 use crate::space::TablePoint;
-use crate::table::{RAILS, Table};
+use crate::table::{RAILS, Rail, Table};
 use crate::units::{Confidence, Timestamp};
 
 /// A ball this near the line on which it touches a rail may have touched, metres (plus one error of its own): the error
@@ -56,7 +56,7 @@ pub(crate) fn suspects(paths: &[BallPath], table: &Table, ball: Ball, lo: f64, h
         out.push(doubt(middle, kind, place, (hi - lo).max(SLACK_S), p));
     };
     for rail in RAILS {
-        let gap = |q: &&&super::pieces::Point| {
+        let gap = |q: &&&Point| {
             table.distance_to_nose_m(TablePoint::new(q.x, q.y), rail) - table.rail_contact_distance_m()
         };
         if let Some(q) = near.iter().find(|q| gap(q) < SUSPECT_REACH_M) {
@@ -85,6 +85,14 @@ fn known(events: &[Event], kind: EventKind, t: f64) -> bool {
 /// Touches that cannot be excluded.
 pub(crate) fn unseen(paths: &[BallPath], table: &Table, events: &[Event], step_s: f64) -> Vec<Event> {
     let mut out = rails(paths, table, events);
+    for path in paths {
+        for piece in path.pieces.iter().filter(|p| bent(p)) {
+            let hidden = suspects(paths, table, path.ball, piece.t_first, piece.t_last, UNSEEN);
+            let within = piece.t_first - SLACK_S..=piece.t_last + SLACK_S;
+            let told = |kind| events.iter().any(|e| e.kind == kind && within.contains(&e.at.secs()));
+            out.extend(hidden.into_iter().filter(|e| !told(e.kind)));
+        }
+    }
     out.extend(contacts(paths, table, events, step_s));
     out
 }
@@ -92,12 +100,23 @@ pub(crate) fn unseen(paths: &[BallPath], table: &Table, events: &[Event], step_s
 /// A piece of no more readings than this can hide a touch between two of them.
 const SHORT_PIECE: usize = 4;
 
+/// Squared residuals that a short smooth piece stays below in 99 of 100 cases, by its number of readings above two: chi
+/// squared of two degrees of freedom each (the accelerations are all but known).
+const SMOOTH_CHI2: [f64; 2] = [9.2, 13.3];
+
+/// Whether a piece too short to be split shows that its readings do not lie on one smooth way.
+fn bent(piece: &Piece) -> bool {
+    let limit = piece.len().checked_sub(3).and_then(|k| SMOOTH_CHI2.get(k));
+    limit.is_some_and(|&limit| piece.chi2 > limit)
+}
+
 /// How near a ball must come to a rail's contact line for a touch to be possible, metres. Over a long smooth piece only a
 /// ball that rolls along the rail can touch unseen; in a short one, one that came near between two readings.
-fn rail_reach(piece: &Piece, t: f64, sigma: f64) -> f64 {
-    let reach = RAIL_REACH_M + piece.place_sigma(t);
+fn rail_reach(piece: &Piece, point: &Point, rail: Rail) -> f64 {
+    let n = rail.outward();
+    let reach = RAIL_REACH_M + along(piece.place_sigma(point.t), n);
     if piece.len() <= SHORT_PIECE {
-        reach + 3.0 * sigma
+        reach + 3.0 * along(point.sigma, n)
     } else {
         reach
     }
@@ -122,7 +141,7 @@ fn rails(paths: &[BallPath], table: &Table, events: &[Event]) -> Vec<Event> {
                     for (i, point) in path.points.iter().enumerate().take(piece.last + 1).skip(piece.first) {
                         let leaving = frozen && point.t - piece.t_first < SAME_TOUCH_S;
                         let at = piece.place(point.t);
-                        near[i] = !leaving && gap(at.x, at.y) < rail_reach(piece, point.t, point.sigma);
+                        near[i] = !leaving && gap(at.x, at.y) < rail_reach(piece, point, rail);
                     }
                 }
                 near
@@ -170,7 +189,7 @@ fn visible_impulse(piece: &Piece, path: &BallPath, t: f64) -> f64 {
     if n < 2 || side <= 0.0 {
         return f64::INFINITY;
     }
-    let sigma = path.points[piece.first].sigma;
+    let sigma = overall(path.points[piece.first].sigma);
     VISIBLE_SIGMAS * sigma / (side * (n as f64).sqrt() / 2.0)
 }
 
@@ -188,8 +207,9 @@ fn contacts(paths: &[BallPath], table: &Table, events: &[Event], step_s: f64) ->
             while t < last.t {
                 if let (Some(a), Some(b)) = (p.piece_at(t), q.piece_at(t)) {
                     let moving = !(a.is_rest() && b.is_rest());
-                    let gap = (a.place(t) - b.place(t)).norm() - reach;
-                    let sigma = a.place_sigma(t).hypot(b.place_sigma(t));
+                    let apart = a.place(t) - b.place(t);
+                    let (gap, n) = (apart.norm() - reach, apart / apart.norm().max(f64::MIN_POSITIVE));
+                    let sigma = along(a.place_sigma(t), n).hypot(along(b.place_sigma(t), n));
                     if moving && gap < CONTACT_REACH_M + 2.0 * sigma && !known(events, kind, t) && !known(&out, kind, t) {
                         if least.is_none_or(|l| gap < l.1) {
                             least = Some((t, gap));
@@ -210,7 +230,9 @@ fn passing(p: &BallPath, q: &BallPath, table: &Table, t: f64, gap: f64, step_s: 
     let (a, b) = (p.piece_at(t)?, q.piece_at(t)?);
     let relative = (a.velocity(t) - b.velocity(t)).norm();
     // The thinnest touch that the error of the gap allows turns this share of the relative speed into impulse.
-    let depth = (CONTACT_REACH_M + a.place_sigma(t) + b.place_sigma(t) - gap).max(0.0005);
+    let apart = a.place(t) - b.place(t);
+    let n = apart / apart.norm().max(f64::MIN_POSITIVE);
+    let depth = (CONTACT_REACH_M + along(a.place_sigma(t), n) + along(b.place_sigma(t), n) - gap).max(0.0005);
     let impulse = relative * (depth / table.ball_radius_m).sqrt();
     // A change of velocity within a step of the passing is the sign of a touch; the settling has dealt with it.
     let inside = |x: &Piece| t - x.t_first > step_s && x.t_last - t > step_s;

@@ -13,8 +13,8 @@ pub(crate) struct Point {
     pub t: f64,
     pub x: f64,
     pub y: f64,
-    /// One standard deviation, metres.
-    pub sigma: f64,
+    /// One standard deviation on either axis, metres.
+    pub sigma: Vector2<f64>,
 }
 
 impl Point {
@@ -36,7 +36,8 @@ pub(crate) struct Piece {
     x: Vector3<f64>,
     y: Vector3<f64>,
     /// Covariance of either axis's coefficients.
-    covariance: Matrix3<f64>,
+    /// Of the coefficients on either axis.
+    covariance: [Matrix3<f64>; 2],
     /// 1 rest, 2 straight, 3 accelerated.
     pub terms: usize,
     pub chi2: f64,
@@ -76,76 +77,73 @@ impl Piece {
         Vector2::new(2.0 * self.x[2], 2.0 * self.y[2])
     }
 
-    /// One standard deviation of either axis of [`Self::place`], metres.
-    pub fn place_sigma(&self, t: f64) -> f64 {
+    /// One standard deviation of [`Self::place`] on either axis, metres.
+    pub fn place_sigma(&self, t: f64) -> Vector2<f64> {
         let u = t - self.origin;
-        let powers = Vector3::new(1.0, u, u * u);
-        let fitted = (powers.transpose() * self.covariance * powers)[0].max(0.0);
         let beyond = (self.t_first - t).max(t - self.t_last).max(0.0);
-        let unknown = if self.terms == 1 && self.len() < 3 {
-            UNKNOWN_SPEED_M_S * beyond
-        } else {
-            0.0
-        };
-        (fitted + unknown * unknown).sqrt()
+        self.sigma_of(Vector3::new(1.0, u, u * u), UNKNOWN_SPEED_M_S * beyond)
     }
 
-    /// One standard deviation of either axis of [`Self::velocity`], metres per second.
-    pub fn velocity_sigma(&self, t: f64) -> f64 {
+    /// One standard deviation of [`Self::velocity`] on either axis, metres per second.
+    pub fn velocity_sigma(&self, t: f64) -> Vector2<f64> {
         let u = t - self.origin;
-        let powers = Vector3::new(0.0, 1.0, 2.0 * u);
-        let fitted = (powers.transpose() * self.covariance * powers)[0].max(0.0);
-        let unknown = if self.terms == 1 && self.len() < 3 {
-            UNKNOWN_SPEED_M_S
-        } else {
-            0.0
-        };
-        (fitted + unknown * unknown).sqrt()
+        self.sigma_of(Vector3::new(0.0, 1.0, 2.0 * u), UNKNOWN_SPEED_M_S)
     }
+
+    /// `unknown` is added where too few readings say nothing of the velocity.
+    fn sigma_of(&self, powers: Vector3<f64>, unknown: f64) -> Vector2<f64> {
+        let unknown = if self.terms == 1 && self.len() < 3 { unknown } else { 0.0 };
+        let [x, y] = self
+            .covariance
+            .map(|c| (powers.dot(&(c * powers)).max(0.0) + unknown * unknown).sqrt());
+        Vector2::new(x, y)
+    }
+}
+
+/// One standard deviation along the unit vector `n` of what has these on the axes.
+pub(crate) fn along(sigma: Vector2<f64>, n: Vector2<f64>) -> f64 {
+    sigma.component_mul(&n).norm()
+}
+
+/// One standard deviation in no direction in particular: the geometric mean of both axes.
+pub(crate) fn overall(sigma: Vector2<f64>) -> f64 {
+    (sigma.x * sigma.y).sqrt()
 }
 
 /// Acceleration of a ball on the cloth, metres per second squared, one standard deviation of its prior: sliding friction
 /// of cloth is 0.15–0.25 of gravity. Keeps three readings from being explained by an acceleration no cloth can give.
 const ACCELERATION_PRIOR_M_S2: f64 = 2.0;
 
-/// Coefficients on both axes, the covariance of either axis's, and the sum of squared residuals.
+/// Coefficients and their covariance on each axis, and the sum of squared residuals.
 struct Fit {
-    x: Vector3<f64>,
-    y: Vector3<f64>,
-    covariance: Matrix3<f64>,
+    axes: [(Vector3<f64>, Matrix3<f64>); 2],
     chi2: f64,
 }
 
-/// Sums for a weighted fit of up to three terms on two axes; time relative to the piece's first reading.
+/// Sums for a weighted fit of up to three terms on one axis; time relative to the piece's first reading.
 #[derive(Clone, Copy, Default)]
-struct Sums {
-    n: usize,
+struct Axis {
     s: [f64; 5],
     x: [f64; 3],
-    y: [f64; 3],
     xx: f64,
 }
 
-impl Sums {
-    fn add(&mut self, p: &Point, origin: f64, place0: Vector2<f64>) {
-        let w = 1.0 / (p.sigma * p.sigma);
-        let u = p.t - origin;
-        let (x, y) = (p.x - place0.x, p.y - place0.y);
+impl Axis {
+    fn add(&mut self, u: f64, x: f64, sigma: f64) {
+        let w = 1.0 / (sigma * sigma);
         let mut power = w;
         for k in 0..5 {
             self.s[k] += power;
             if k < 3 {
                 self.x[k] += power * x;
-                self.y[k] += power * y;
             }
             power *= u;
         }
-        self.xx += w * (x * x + y * y);
-        self.n += 1;
+        self.xx += w * x * x;
     }
 
     /// Coefficients, their covariance and the residual sum of squares of the fit with `terms` terms.
-    fn solve(&self, terms: usize) -> Option<Fit> {
+    fn solve(&self, terms: usize) -> Option<(Vector3<f64>, Matrix3<f64>, f64)> {
         let s = &self.s;
         // Unused terms are pinned to zero by a unit diagonal.
         let m = match terms {
@@ -165,18 +163,42 @@ impl Sums {
             ),
         };
         let mut inverse = m.try_inverse()?;
-        let keep = |v: [f64; 3]| Vector3::new(v[0], if terms > 1 { v[1] } else { 0.0 }, if terms > 2 { v[2] } else { 0.0 });
-        let (bx, by) = (keep(self.x), keep(self.y));
-        let (cx, cy) = (inverse * bx, inverse * by);
+        let b = Vector3::new(
+            self.x[0],
+            if terms > 1 { self.x[1] } else { 0.0 },
+            if terms > 2 { self.x[2] } else { 0.0 },
+        );
+        let c = inverse * b;
         for k in terms..3 {
             inverse[(k, k)] = 0.0;
         }
-        let chi2 = (self.xx - cx.dot(&bx) - cy.dot(&by)).max(0.0);
-        chi2.is_finite().then_some(Fit {
-            x: cx,
-            y: cy,
-            covariance: inverse,
-            chi2,
+        let chi2 = (self.xx - c.dot(&b)).max(0.0);
+        chi2.is_finite().then_some((c, inverse, chi2))
+    }
+}
+
+/// The sums of both axes.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    n: usize,
+    axes: [Axis; 2],
+}
+
+impl Sums {
+    fn add(&mut self, p: &Point, origin: f64, place0: Vector2<f64>) {
+        let from = p.place() - place0;
+        for k in 0..2 {
+            self.axes[k].add(p.t - origin, from[k], p.sigma[k]);
+        }
+        self.n += 1;
+    }
+
+    fn solve(&self, terms: usize) -> Option<Fit> {
+        let (x, cov_x, chi2_x) = self.axes[0].solve(terms)?;
+        let (y, cov_y, chi2_y) = self.axes[1].solve(terms)?;
+        Some(Fit {
+            axes: [(x, cov_x), (y, cov_y)],
+            chi2: chi2_x + chi2_y,
         })
     }
 }
@@ -218,9 +240,7 @@ pub(crate) fn fit(points: &[Point], first: usize, last: usize, terms: usize) -> 
     }
     let terms = terms.min(last - first + 1);
     let Fit {
-        mut x,
-        mut y,
-        covariance,
+        axes: [(mut x, cov_x), (mut y, cov_y)],
         chi2,
     } = sums.solve(if terms == 1 { 1 } else { 3 })?;
     x[0] += place0.x;
@@ -234,7 +254,7 @@ pub(crate) fn fit(points: &[Point], first: usize, last: usize, terms: usize) -> 
         origin,
         x,
         y,
-        covariance,
+        covariance: [cov_x, cov_y],
         terms,
         chi2,
     })
@@ -300,7 +320,7 @@ mod tests {
                     t,
                     x: x + wobble,
                     y: 0.3 * t - wobble,
-                    sigma: 0.001,
+                    sigma: Vector2::repeat(0.001),
                 }
             })
             .collect();
@@ -318,7 +338,7 @@ mod tests {
                 t: f64::from(k) / 30.0,
                 x: 0.1,
                 y: 0.2 + 0.0003 * (f64::from(k) * 2.399).sin(),
-                sigma: 0.001,
+                sigma: Vector2::repeat(0.001),
             })
             .collect();
         let pieces = split(&points);

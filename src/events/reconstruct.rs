@@ -4,7 +4,7 @@ use nalgebra::Vector2;
 
 use super::causes::{BallPath, Change, Explanation, Scene};
 use super::near;
-use super::pieces::{self, Piece, Point};
+use super::pieces::{self, Piece, Point, overall};
 use super::settle::{self, Account, Settlement};
 use super::shots::RawShot;
 use super::{Event, EventKind, Sample, Shot, ShotFlag, ShotKind};
@@ -43,12 +43,14 @@ const LONG_GAP_S: f64 = 0.25;
 fn points_of(readings: &[Reading]) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::with_capacity(readings.len());
     for r in readings {
-        let sigma = r.sigma_m.clamp(SIGMA_RANGE_M.0, SIGMA_RANGE_M.1).hypot(READING_FLOOR_M);
+        let sigma = r
+            .axes_m
+            .map(|s| s.clamp(SIGMA_RANGE_M.0, SIGMA_RANGE_M.1).hypot(READING_FLOOR_M));
         let point = Point {
             t: r.at.secs(),
             x: r.place.x(),
             y: r.place.y(),
-            sigma,
+            sigma: sigma.into(),
         };
         // A repaired time stamp: time must advance.
         if points.last().is_some_and(|p| point.t <= p.t + 1e-6) || is_doubled(&points, &point) {
@@ -360,7 +362,7 @@ fn rests(paths: &[BallPath]) -> Vec<Event> {
             at: Timestamp::saturating(t),
             kind: EventKind::Rest { ball: path.ball },
             place: Some(table_point(last.place(last.t_first))),
-            t_err_s: (before.velocity_sigma(before.t_last) / slowing.abs().max(0.02)).min(0.5),
+            t_err_s: (overall(before.velocity_sigma(before.t_last)) / slowing.abs().max(0.02)).min(0.5),
             confidence: Confidence::SURE,
         });
     }
@@ -379,9 +381,9 @@ fn samples(path: &BallPath) -> Vec<Sample> {
                 place: table_point(place),
                 velocity: piece.velocity(point.t),
                 sigma_m: if smooth {
-                    piece.place_sigma(point.t).min(point.sigma)
+                    overall(piece.place_sigma(point.t)).min(overall(point.sigma))
                 } else {
-                    point.sigma
+                    overall(point.sigma)
                 },
                 observed: true,
             });

@@ -42,22 +42,28 @@ pub struct Reading {
     pub place: TablePoint,
     /// One standard deviation, metres: geometric mean of the covariance's axes.
     pub sigma_m: f64,
+    /// One standard deviation along x and along y, metres.
+    pub axes_m: [f64; 2],
     /// Share of the ball that was seen.
     pub coverage: f64,
 }
 
 impl Reading {
     fn from_observation(at: Timestamp, seen: &Observation) -> Self {
-        let variance = seen.covariance.determinant().max(0.0).sqrt();
-        let sigma_m = if variance.is_finite() && variance > 0.0 {
-            variance.sqrt()
-        } else {
-            REACH_SLACK_M
+        let known = |variance: f64| {
+            if variance.is_finite() && variance > 0.0 {
+                variance.sqrt()
+            } else {
+                REACH_SLACK_M
+            }
         };
+        let sigma_m = known(seen.covariance.determinant().max(0.0).sqrt());
+        let axes_m = [seen.covariance[(0, 0)], seen.covariance[(1, 1)]].map(known);
         Self {
             at,
             place: seen.at,
             sigma_m,
+            axes_m,
             coverage: seen.coverage,
         }
     }
