@@ -325,7 +325,11 @@ impl Scene<'_> {
         let Some(nearest) = strays.iter().min_by(|p, q| away(p).total_cmp(&away(q))) else {
             return 0.0;
         };
-        let speed = change.before.velocity(step.t).norm().max(change.after.velocity(step.t).norm());
+        let speed = change
+            .before
+            .velocity(step.t)
+            .norm()
+            .max(change.after.velocity(step.t).norm());
         let apart = nearest.place() - step.place;
         let way = self.table.ball_radius_m + speed * away(&nearest) + GEOMETRY_M;
         let sigma = along(nearest.sigma, apart / apart.norm().max(1e-6)) + speed * step.t_err;
@@ -945,8 +949,7 @@ impl Scene<'_> {
         }
         let t_strike = t_hit - travel.norm() / speed;
         let sigma_v = (velocity_sigma(c, t_hit) + velocity_sigma(pc, t_hit)).add_scalar(IMPULSE_SHARE * 0.5 * speed);
-        let spread_here =
-            both(c.place_sigma(t_hit), a.place_sigma(t_hit)).map(|s| s.hypot(BETWEEN_BALLS_M).hypot(e_hit * speed));
+        let spread_here = both(c.place_sigma(t_hit), a.place_sigma(t_hit)).map(|s| s.hypot(BETWEEN_BALLS_M).hypot(e_hit * speed));
         // The way travelled points where the ball went before the contact.
         let direction = before / speed;
         let off = travel - direction * travel.dot(&direction);

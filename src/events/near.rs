@@ -56,9 +56,7 @@ pub(crate) fn suspects(paths: &[BallPath], table: &Table, ball: Ball, lo: f64, h
         out.push(doubt(middle, kind, place, (hi - lo).max(SLACK_S), p));
     };
     for rail in RAILS {
-        let gap = |q: &&&Point| {
-            table.distance_to_nose_m(TablePoint::new(q.x, q.y), rail) - table.rail_contact_distance_m()
-        };
+        let gap = |q: &&&Point| table.distance_to_nose_m(TablePoint::new(q.x, q.y), rail) - table.rail_contact_distance_m();
         if let Some(q) = near.iter().find(|q| gap(q) < SUSPECT_REACH_M) {
             push(EventKind::Rail { ball, rail }, TablePoint::new(q.x, q.y));
         }

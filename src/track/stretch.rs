@@ -20,6 +20,9 @@ const JUMP_PRICE: f64 = 6.0;
 /// Moving this far while unseen is a jump, metres.
 const JUMP_M: f64 = 0.1;
 
+/// Lost for no more frames than this is not hidden: in the frame in which two balls touch, one is often not told.
+const MAX_LOST_FRAMES: usize = 1;
+
 /// Price of moving, in frames seen per metre: only breaks ties, since balls do move.
 const MOVE_PRICE_PER_M: f64 = 0.05;
 
@@ -104,7 +107,7 @@ fn best_path(frames: &[FrameObservations], ball: Ball, free: &dyn Fn(usize, usiz
                 if dt <= 0.0 || way > MAX_BALL_SPEED_M_S * dt + REACH_SLACK_M {
                     continue;
                 }
-                let skipped = frame - before.frame > 1;
+                let skipped = frame - before.frame > MAX_LOST_FRAMES + 1;
                 let jump = if skipped && way > JUMP_M { JUMP_PRICE } else { 0.0 };
                 let total = before.best + gain - jump - MOVE_PRICE_PER_M * way;
                 if total > node.best {
