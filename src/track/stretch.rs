@@ -17,8 +17,11 @@ const MAX_HIDDEN_S: f64 = 4.0;
 /// A path that loses a ball and finds it again elsewhere pays this, in frames seen: a ball does not hide while it jumps.
 const JUMP_PRICE: f64 = 6.0;
 
-/// Moving this far while unseen is a jump, metres.
+/// Moving this far while unseen is a jump, metres; and so much further for each second it was unseen, as a ball on its way
+/// does that is lost for a moment (metres per second, seconds).
 const JUMP_M: f64 = 0.1;
+const ON_ITS_WAY_M_S: f64 = 1.5;
+const MOMENT_S: f64 = 0.25;
 
 /// Lost for no more frames than this is not hidden: in the frame in which two balls touch, one is often not told.
 const MAX_LOST_FRAMES: usize = 1;
@@ -108,7 +111,11 @@ fn best_path(frames: &[FrameObservations], ball: Ball, free: &dyn Fn(usize, usiz
                     continue;
                 }
                 let skipped = frame - before.frame > MAX_LOST_FRAMES + 1;
-                let jump = if skipped && way > JUMP_M { JUMP_PRICE } else { 0.0 };
+                let jump = if skipped && way > JUMP_M + ON_ITS_WAY_M_S * dt.min(MOMENT_S) {
+                    JUMP_PRICE
+                } else {
+                    0.0
+                };
                 let total = before.best + gain - jump - MOVE_PRICE_PER_M * way;
                 if total > node.best {
                     node.best = total;
