@@ -96,6 +96,10 @@ const TYPICAL_RESTITUTION: f64 = 0.8;
 /// Price of each event of an explanation: an explanation with fewer events is preferred, in squared deviations.
 const PRICE_PER_EVENT: f64 = 4.0;
 
+/// Price of a change that nothing caused, in squared deviations: sliding turns to rolling once on a way of some seconds, so
+/// that it does so within the very frame in which the ball is at a rail or at another ball has a chance of some per cent.
+const PRICE_OF_COINCIDENCE: f64 = 6.0;
+
 /// Price of a contact of which the partner's path tells nothing, in squared deviations: what one ball shows the other shows
 /// as well as a rule, so such a contact needs to be twice as plain as one event on its own.
 const PRICE_OF_SILENT_PARTNER: f64 = PRICE_PER_EVENT;
@@ -431,9 +435,11 @@ impl Scene<'_> {
         let travel = (c.place(c.t_last) - a.place(a.t_last)).norm();
         let by_itself = a.is_rest() && !c.is_rest() && travel > STIR_M;
         let alone = if by_itself { PRICE_OF_STARTING_ALONE } else { 0.0 };
+        // Every ball comes to rest somewhere.
+        let coincidence = if c.is_rest() { 0.0 } else { PRICE_OF_COINCIDENCE };
         Explanation {
             steps: Vec::new(),
-            price: deviations2(dv, sigma_v) + deviations2(gap, sigma_p) + alone,
+            price: coincidence + deviations2(dv, sigma_v) + deviations2(gap, sigma_p) + alone,
         }
     }
 
