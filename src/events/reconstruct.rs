@@ -369,12 +369,18 @@ fn rests(paths: &[BallPath]) -> Vec<Event> {
     out
 }
 
+/// Distance of a reading from the smooth way beyond which it is told as it was read, metres: a third of a ball's radius.
+const STRAYED_M: f64 = 0.01;
+
 /// The path as samples at the readings' times, smoothed by the pieces.
 fn samples(path: &BallPath) -> Vec<Sample> {
     let mut out = Vec::with_capacity(path.points.len());
     for piece in &path.pieces {
-        for point in &path.points[piece.first..=piece.last] {
-            let smooth = piece.len() >= 4;
+        for (k, point) in path.points.iter().enumerate().take(piece.last + 1).skip(piece.first) {
+            // At its ends a piece may have swallowed a poor reading that was already on the next way.
+            let at_end = k == piece.first || k == piece.last;
+            let strayed = at_end && (piece.place(point.t) - point.place()).norm() > STRAYED_M;
+            let smooth = piece.len() >= 4 && !strayed;
             let place = if smooth { piece.place(point.t) } else { point.place() };
             out.push(Sample {
                 at: Timestamp::saturating(point.t),
