@@ -73,6 +73,10 @@ impl Referee {
             }
         }
         self.last = Some(seen.at);
+        if let Some(ended) = self.finder.cut(seen) {
+            self.tracker.forget();
+            updates.extend(ended.into_iter().flat_map(|s| self.rule(s)));
+        }
         if self.finder.lost_view() {
             self.tracker.forget();
         }

@@ -2,6 +2,7 @@
 //! are. Metres and seconds; this module has never heard of pixels or frames' pictures.
 
 mod causes;
+mod footage;
 mod near;
 pub mod notation;
 mod pieces;
@@ -242,6 +243,8 @@ impl Shot {
 pub struct EventFinder {
     table: Table,
     shots: shots::ShotFinder,
+    continuity: footage::Continuity,
+    memory: footage::Memory,
     next_no: u32,
 }
 
@@ -251,6 +254,8 @@ impl EventFinder {
         Self {
             table,
             shots: shots::ShotFinder::new(balls),
+            continuity: footage::Continuity::default(),
+            memory: footage::Memory::default(),
             next_no: 1,
         }
     }
@@ -258,7 +263,16 @@ impl EventFinder {
     /// Takes a frame and the readings that began to count with it; returns a shot when one has just ended.
     pub fn observe(&mut self, seen: &FrameObservations, readings: &[(Ball, Reading)]) -> Option<Shot> {
         let raw = self.shots.observe(seen, readings);
-        raw.map(|raw| self.work_out(&raw))
+        raw.and_then(|raw| self.work_out(&raw))
+    }
+
+    /// Looks at the next frame before its readings are taken. When the picture was cut just before it, though the table stayed
+    /// in view, an open shot ends there and nothing known about the balls holds any more: `Some`, with the shot if one ended.
+    pub fn cut(&mut self, seen: &FrameObservations) -> Option<Option<Shot>> {
+        self.continuity.is_cut(seen).then(|| {
+            let raw = self.shots.cut();
+            raw.and_then(|raw| self.work_out(&raw))
+        })
     }
 
     /// Whether the view was lost for so long that nothing known about the balls holds any more.
@@ -269,12 +283,18 @@ impl EventFinder {
     /// No more frames: a shot still open is returned with its flag.
     pub fn finish(&mut self) -> Option<Shot> {
         let raw = self.shots.finish();
-        raw.map(|raw| self.work_out(&raw))
+        raw.and_then(|raw| self.work_out(&raw))
     }
 
-    fn work_out(&mut self, raw: &shots::RawShot) -> Shot {
+    /// `None` when it is an earlier shot shown again.
+    fn work_out(&mut self, raw: &shots::RawShot) -> Option<Shot> {
+        if self.memory.repeats(&raw.readings) {
+            tracing::debug!(start = raw.start_hint.secs(), end = raw.end.secs(), "a shot shown again");
+            return None;
+        }
+        self.memory.keep(&raw.readings);
         let shot = reconstruct::reconstruct(self.next_no, raw, &self.table);
         self.next_no += 1;
-        shot
+        Some(shot)
     }
 }

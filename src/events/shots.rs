@@ -263,11 +263,27 @@ impl ShotFinder {
             open.flag(ShotFlag::EndsBeforeRest);
         }
         let shot = self.close();
+        self.forget();
+        shot
+    }
+
+    /// The picture was cut before the frame that comes next.
+    pub fn cut(&mut self) -> Option<RawShot> {
+        if let Some(open) = &mut self.open {
+            open.flag(ShotFlag::Cut);
+            open.flag(ShotFlag::EndsBeforeRest);
+        }
+        let shot = self.close();
+        self.forget();
+        self.frames.clear();
+        shot
+    }
+
+    fn forget(&mut self) {
         for state in self.balls.values_mut() {
             *state = BallState::default();
         }
         self.fresh = true;
-        shot
     }
 
     fn open_if_left(&mut self, now: Timestamp) -> Option<RawShot> {

@@ -56,6 +56,7 @@ impl Roll {
 }
 
 /// One ball: where it lies, then its rolls.
+#[derive(Clone)]
 struct Course {
     ball: Ball,
     lies: Vector2<f64>,
@@ -285,4 +286,100 @@ fn a_side_rail_is_timed_between_frames() {
     );
     assert!((touch.at.secs() - t).abs() < 0.002, "{touch:?} {t}");
     assert_eq!(shots[0].cue_ball, Some(Ball::White));
+}
+
+/// A white ball off two side rails past two that lie, at rest within four seconds.
+fn two_rails() -> [Course; 3] {
+    let mut white = Course::lying(Ball::White, 0.0, 0.0).struck(1.5, 0.5, 0.7);
+    for t in [2.7, 4.2] {
+        let last = *white.rolls.last().expect("a roll");
+        let v = last.velocity(t);
+        white.rolls.push(Roll {
+            t,
+            from: last.place(t),
+            v: Vector2::new(v.x, -0.7 * v.y),
+        });
+    }
+    [
+        white,
+        Course::lying(Ball::Yellow, -1.0, -0.4),
+        Course::lying(Ball::Red, -0.9, 0.6),
+    ]
+}
+
+/// Appends footage, moved to the end in time.
+fn append(reel: &mut Vec<FrameObservations>, footage: impl IntoIterator<Item = FrameObservations>) {
+    for mut frame in footage {
+        let no = reel.len() as u64;
+        frame.no = FrameNo(no);
+        frame.at = Timestamp::saturating(no as f64 / RATE);
+        reel.push(frame);
+    }
+}
+
+/// A fade of so many frames, in which no table is seen.
+fn fade(frames: usize) -> Vec<FrameObservations> {
+    vec![
+        FrameObservations {
+            no: FrameNo(0),
+            at: Timestamp::saturating(0.0),
+            table_in_view: false,
+            balls: Vec::new(),
+        };
+        frames
+    ]
+}
+
+#[test]
+fn a_replay_at_half_speed_is_no_second_shot() {
+    let shot = film(&two_rails(), 9.0);
+    let slow: Vec<FrameObservations> = shot[(1.0 * RATE) as usize..]
+        .iter()
+        .flat_map(|f| [f.clone(), f.clone()])
+        .collect();
+    let mut reel = shot.clone();
+    append(&mut reel, fade(5));
+    append(&mut reel, slow);
+    assert_eq!(watch(&shot).0.len(), 1);
+    let (shots, rulings) = watch(&reel);
+    assert_eq!((shots.len(), rulings.len()), (1, 1), "{shots:#?}");
+    assert!((shots[0].start.secs() - 1.5).abs() < 0.05);
+}
+
+#[test]
+fn part_of_a_replay_before_the_next_shot_leaves_that_shot_whole() {
+    let first = two_rails();
+    let shot = film(&first, 9.0);
+    // The next shot begins where the first ended; its camera comes back after a fade out of the middle of the replay.
+    let (_, lies) = first[0].rest();
+    let next = [
+        Course::lying(Ball::White, lies.x, lies.y).struck(1.5, -0.6, 0.2),
+        first[1].clone(),
+        first[2].clone(),
+    ];
+    let mut reel = shot.clone();
+    append(&mut reel, fade(5));
+    append(&mut reel, shot[(1.2 * RATE) as usize..(3.5 * RATE) as usize].to_vec());
+    append(&mut reel, fade(5));
+    let live_from = reel.len() as f64 / RATE;
+    append(&mut reel, film(&next, 9.0));
+    let (shots, _) = watch(&reel);
+    assert_eq!(shots.len(), 2, "{shots:#?}");
+    assert!(
+        (shots[1].start.secs() - live_from - 1.5).abs() < 0.05,
+        "{}",
+        shots[1].start.secs()
+    );
+    assert_eq!((&shots[1].flags[..], shots[1].cue_ball), (&[][..], Some(Ball::White)));
+}
+
+#[test]
+fn a_shot_played_back_along_the_way_of_the_last_one_is_a_shot() {
+    let there = Course::lying(Ball::White, -0.5, 0.0).struck(1.5, 0.5, 0.0);
+    let (_, lies) = there.rest();
+    let others = [Course::lying(Ball::Yellow, -1.0, -0.4), Course::lying(Ball::Red, -0.9, 0.6)];
+    let mut reel = film(&[there, others[0].clone(), others[1].clone()], 8.0);
+    let back = Course::lying(Ball::White, lies.x, lies.y).struck(1.5, -0.5, 0.0);
+    append(&mut reel, film(&[back, others[0].clone(), others[1].clone()], 8.0));
+    assert_eq!(watch(&reel).0.len(), 2);
 }
