@@ -369,18 +369,24 @@ fn rests(paths: &[BallPath]) -> Vec<Event> {
     out
 }
 
-/// Distance of a reading from the smooth way beyond which it is told as it was read, metres: a third of a ball's radius.
+/// Distance of a reading from its piece beyond which the neighbouring piece may tell it better, metres: a third of a radius.
 const STRAYED_M: f64 = 0.01;
 
 /// The path as samples at the readings' times, smoothed by the pieces.
 fn samples(path: &BallPath) -> Vec<Sample> {
     let mut out = Vec::with_capacity(path.points.len());
-    for piece in &path.pieces {
+    for (n, piece) in path.pieces.iter().enumerate() {
         for (k, point) in path.points.iter().enumerate().take(piece.last + 1).skip(piece.first) {
-            // At its ends a piece may have swallowed a poor reading that was already on the next way.
-            let at_end = k == piece.first || k == piece.last;
-            let strayed = at_end && (piece.place(point.t) - point.place()).norm() > STRAYED_M;
-            let smooth = piece.len() >= 4 && !strayed;
+            // At its ends a piece may have swallowed a poor reading that was already on the next way, or still on the last.
+            let neighbour = match k {
+                _ if k == piece.last => path.pieces.get(n + 1),
+                _ if k == piece.first => n.checked_sub(1).and_then(|n| path.pieces.get(n)),
+                _ => None,
+            };
+            let off = |p: &Piece| (p.place(point.t) - point.place()).norm();
+            let swallowed = |next: &&Piece| next.knows_velocity() && off(piece) > STRAYED_M && off(next) < off(piece);
+            let piece = neighbour.filter(swallowed).unwrap_or(piece);
+            let smooth = piece.len() >= 4;
             let place = if smooth { piece.place(point.t) } else { point.place() };
             out.push(Sample {
                 at: Timestamp::saturating(point.t),
