@@ -358,8 +358,13 @@ fn observe(no: FrameNo, scene: &Scene<'_>, candidate: &Candidate) -> Option<(f64
             edge_covariance_px2(scene, candidate, &measured) + lean * lean.transpose() * spread.powi(2),
             at,
         )?,
-        // Of a silhouette the dark limb is lost, not hidden: the edge tells how much of the ball is free.
-        coverage: if candidate.silhouette { measured.edge } else { coverage }.min(1.0),
+        // Of a ball like the cloth the dark limb is lost, not hidden: the edge tells how much of the ball is free.
+        coverage: if candidate.silhouette || scene.palette.distance_to_cloth(candidate.kind) < DISTINCT {
+            coverage.max(measured.edge)
+        } else {
+            coverage
+        }
+        .min(1.0),
     };
     // Told by its colour a ball is better placed than told by its silhouette.
     let preference = if candidate.silhouette { 0.0 } else { 2.0 };

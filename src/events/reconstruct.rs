@@ -2,7 +2,7 @@
 
 use nalgebra::Vector2;
 
-use super::causes::{BallPath, Change, Explanation, Scene};
+use super::causes::{BallPath, Change, Explanation, Scene, UNEXPLAINED_PRICE};
 use super::near;
 use super::pieces::{self, Piece, Point, overall};
 use super::settle::{self, Account, Settlement};
@@ -36,6 +36,9 @@ const SAME_CONTACT_STEPS: f64 = 2.0;
 /// A ball must separate from the nose by this much before a further touch of the same rail is a new one, metres
 /// (`rail_release_m` of the rule book, C4.6).
 const RAIL_RELEASE_M: f64 = 0.003;
+
+/// Most that an event is believed whose explanation fits worse than any believable one: more likely than not, no more.
+const BAD_FIT: f64 = 0.6;
 
 /// A moving ball unseen for this long may have done anything, seconds.
 const LONG_GAP_S: f64 = 0.25;
@@ -151,6 +154,8 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
             let top: Vec<String> = account.explanations.iter().take(4).map(describe).collect();
             tracing::trace!(%ball, lo = account.change.lo, hi = account.change.hi, strike, ?top, "change");
         }
+        // What fits so badly may be something else altogether; that a ball was struck is told by all the changes together.
+        let at_most = if chosen.price > UNEXPLAINED_PRICE { BAD_FIT } else { 1.0 };
         for step in &chosen.steps {
             let kind = settle::kind_of(ball, &step.what);
             found.push(Event {
@@ -158,7 +163,10 @@ pub(crate) fn reconstruct(no: u32, raw: &RawShot, table: &Table) -> Shot {
                 kind,
                 place: Some(table_point(step.place)),
                 t_err_s: step.t_err,
-                confidence: settlement.confidence(k, kind),
+                confidence: match kind {
+                    EventKind::CueStrike { .. } => settlement.confidence(k, kind),
+                    _ => Confidence::new(settlement.confidence(k, kind).get().min(at_most)),
+                },
             });
         }
         let moving = !account.change.before.is_rest() || !account.change.after.is_rest();
