@@ -35,6 +35,9 @@ const MIN_AREA_SHARE: f64 = 0.06;
 const CALMING_PX: i32 = 5;
 /// Chroma may also differ by this many times its own spread on the cloth (mean absolute deviation): a little beyond 99 % of a normal one.
 const CHROMA_SPREADS: f64 = 3.5;
+/// ... and where the wood is of the cloth's own hue, by this share, in proportion to the light: dark wood has as little chroma as deep
+/// shade on cloth, but less of it than cloth would have in that light.
+const NARROW_CHROMA_SLACK: f64 = 0.15;
 /// Edge of the square that closing fills, small pixels: the shade under a nose parts the cushion from the bed.
 const CLOSING_PX: i32 = 5;
 /// Edge of the square that opening takes away, small pixels: cues, arms and letters are thinner.
@@ -60,6 +63,16 @@ pub(super) struct ClothColour {
     pub(super) v: f64,
     /// Mean absolute deviation of the chroma, levels.
     spread: f64,
+    likeness: Likeness,
+}
+
+/// How like the cloth a colour must be to be taken for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Likeness {
+    /// In any shade, under any tone curve.
+    Wide,
+    /// Where the wood is of the cloth's own hue: chroma close to what cloth has in the same light.
+    Narrow,
 }
 
 impl ClothColour {
@@ -72,7 +85,12 @@ impl ClothColour {
     /// Whether a colour (luma above black, chroma from neutral) may be the cloth in some light.
     pub(super) fn is_like(&self, colour: [f64; 3]) -> bool {
         let light = colour[0] / self.luma;
-        let tolerance = CHROMA_NOISE_LEVELS + (CHROMA_SLACK * self.u.hypot(self.v)).max(CHROMA_SPREADS * self.spread);
+        let chroma = self.u.hypot(self.v);
+        let slack = match self.likeness {
+            Likeness::Wide => CHROMA_SLACK * chroma,
+            Likeness::Narrow => NARROW_CHROMA_SLACK * chroma * light.min(MAX_CHROMA_GAIN),
+        };
+        let tolerance = CHROMA_NOISE_LEVELS + slack.max(CHROMA_SPREADS * self.spread);
         light >= LUMA_RANGE.0 && light <= LUMA_RANGE.1 && self.chroma_off(colour) <= tolerance
     }
 }
@@ -112,7 +130,7 @@ impl Small {
     }
 
     /// The most frequent colours around the middle, most frequent first: the cloth, or the floor beside a table that stands upright.
-    pub(super) fn central_colours(&self) -> Vec<ClothColour> {
+    pub(super) fn central_colours(&self, likeness: Likeness) -> Vec<ClothColour> {
         let central = self.central();
         let cells = 256 / CHROMA_CELL;
         let mut histogram = vec![0_u32; cells * cells];
@@ -132,7 +150,7 @@ impl Small {
             if f64::from(count) < MIN_MODE_SHARE * central.len() as f64 {
                 break;
             }
-            colours.extend(self.colour_in(&central, cell));
+            colours.extend(self.colour_in(&central, cell, likeness));
             for i in around(cell.0, cell.1) {
                 histogram[i] = 0;
             }
@@ -152,7 +170,7 @@ impl Small {
     }
 
     /// Usual colour of the central pixels in a cell of the chroma histogram and its neighbours.
-    fn colour_in(&self, central: &[usize], cell: (usize, usize)) -> Option<ClothColour> {
+    fn colour_in(&self, central: &[usize], cell: (usize, usize), likeness: Likeness) -> Option<ClothColour> {
         let near = |plane: &[u8], i: usize, cell: usize| (usize::from(plane[i]) / CHROMA_CELL).abs_diff(cell) <= 1;
         let members: Vec<usize> = central
             .iter()
@@ -174,6 +192,7 @@ impl Small {
             u: median(&self.u)? - 128.0,
             v: median(&self.v)? - 128.0,
             spread: 0.0,
+            likeness,
         };
         let off: f64 = like.iter().map(|&i| colour.chroma_off(self.colour(i))).sum();
         colour.spread = off / like.len().max(1) as f64;
